@@ -14,7 +14,6 @@ import (
 	"henro/actors/console"
 	"henro/actors/host"
 	"henro/actors/protocol"
-	"henro/actors/reading"
 	"henro/messages/weburl"
 )
 
@@ -90,14 +89,4 @@ func (n *Node) postAlias(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	reply(w, done, nil)
-}
-
-// AliasesReported answers GET /api/aliases.
-type AliasesReported struct {
-	Aliases []reading.Alias `json:"aliases"`
-}
-
-func (n *Node) getAliases(w http.ResponseWriter, _ *http.Request) {
-	all, err := n.Reading().Aliases()
-	reply(w, AliasesReported{all}, err)
 }

@@ -39,14 +39,20 @@ func (n *Node) Routes() []console.Route {
 		})},
 		{Pattern: "POST /api/hosts/exclude", Body: maxSeedBytes, Serve: n.postHost(true)},
 		{Pattern: "POST /api/hosts/admit", Body: maxSeedBytes, Serve: n.postHost(false)},
-		{Pattern: "GET /api/aliases", Serve: n.getAliases},
+		{Pattern: "GET /api/aliases", Serve: n.read(func(c *reading.Crawl, _ *http.Request) (any, error) {
+			return c.Aliases()
+		})},
 		{Pattern: "POST /api/aliases", Body: maxSeedBytes, Serve: n.postAlias},
-		{Pattern: "GET /api/url-rules", Serve: n.getURLRules},
+		{Pattern: "GET /api/url-rules", Serve: n.read(func(c *reading.Crawl, _ *http.Request) (any, error) {
+			return c.URLRules()
+		})},
 		{Pattern: "POST /api/url-rules", Body: maxSeedBytes, Serve: n.postURLRule},
 		{Pattern: "POST /api/revisit", Body: maxSeedBytes, Serve: n.postRevisit},
 		{Pattern: "POST /api/changed", AtOnce: changedAtOnce, Body: maxSeedBytes, Serve: n.postChanged},
 		{Pattern: "GET /api/page", Serve: n.getPage},
-		{Pattern: "GET /api/host", Serve: n.getHost},
+		{Pattern: "GET /api/host", Serve: n.read(func(c *reading.Crawl, r *http.Request) (any, error) {
+			return c.Host(r.FormValue("host"))
+		})},
 		{Pattern: "GET /api/why", Serve: n.getWhy},
 		{Pattern: "GET /api/missing", AtOnce: 1, Serve: n.getMissing},
 		{Pattern: "GET /api/report", Serve: n.getReport},
@@ -98,6 +104,14 @@ func (n *Node) command(command any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		answer, err := Ask[*Status](r.Context(), n, command)
 		reply(w, answer, err)
+	}
+}
+
+// read makes a route of a question to the reading room.
+func (n *Node) read(find func(*reading.Crawl, *http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		found, err := find(n.Reading(), r)
+		reply(w, found, err)
 	}
 }
 
@@ -158,12 +172,6 @@ func (n *Node) getFetches(w http.ResponseWriter, r *http.Request) {
 	}
 	fetches, err := n.Fetches(r.Context(), FetchesAsked{Most: most, Failed: r.FormValue("failed") == "true"})
 	reply(w, FetchesReported{fetches}, err)
-}
-
-// getHost answers ?host=HOST with HostFound.
-func (n *Node) getHost(w http.ResponseWriter, r *http.Request) {
-	found, err := n.Reading().Host(r.FormValue("host"))
-	reply(w, found, err)
 }
 
 // backupPace is the least that a reader of a backup takes a second. As long as it lasts, the state keeps the pages of

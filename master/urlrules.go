@@ -11,7 +11,6 @@ import (
 	"henro/actors/console"
 	"henro/actors/host"
 	"henro/actors/protocol"
-	"henro/actors/reading"
 	"henro/actors/urlrules"
 	"henro/store"
 )
@@ -36,16 +35,6 @@ func (m *Master) urlRuleStored(ctx actor.Context, stored *protocol.URLRuleStored
 	if pid, ok := stored.Reply.(*actor.PID); ok && pid != nil {
 		ctx.Send(pid, &URLRuleOrdered{stored.Err})
 	}
-}
-
-// URLRulesReported answers GET /api/url-rules.
-type URLRulesReported struct {
-	Hosts []reading.HostURLRules `json:"hosts"`
-}
-
-func (n *Node) getURLRules(w http.ResponseWriter, _ *http.Request) {
-	all, err := n.Reading().URLRules()
-	reply(w, URLRulesReported{all}, err)
 }
 
 // URLRulePosted is the body of POST /api/url-rules.

@@ -40,9 +40,14 @@ type Alias struct {
 	Redirects bool `json:"redirects"`
 }
 
+// AliasesReported is what a Crawl knows of hosts that are others under a second name.
+type AliasesReported struct {
+	Aliases []Alias `json:"aliases"`
+}
+
 // Aliases lists the hosts of which there is evidence, or the order of a person, each with what speaks for it.
-func (c *Crawl) Aliases() (all []Alias, err error) {
-	all = []Alias{}
+func (c *Crawl) Aliases() (*AliasesReported, error) {
+	all := []Alias{}
 	for _, disk := range c.State.Partitions {
 		if err := known.EachAlias(disk, func(a *known.Alias) error {
 			of := ofAlias(a, c.Settings)
@@ -72,7 +77,7 @@ func (c *Crawl) Aliases() (all []Alias, err error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b Alias) int { return strings.Compare(a.Host+" "+a.Of, b.Host+" "+b.Of) })
-	return all, nil
+	return &AliasesReported{all}, nil
 }
 
 // explainAlias says what is known of a host being another under a second name.

@@ -41,8 +41,13 @@ func AtRest(state *store.State, dir string) (*Crawl, error) {
 	return c, nil
 }
 
-// Close closes the state.
-func (c *Crawl) Close() error { return c.State.Close() }
+// Close closes the state; there may be no Crawl.
+func (c *Crawl) Close() error {
+	if c == nil {
+		return nil
+	}
+	return c.State.Close()
+}
 
 // disk is the partition that has a host.
 func (c *Crawl) disk(host string) *store.Partition {

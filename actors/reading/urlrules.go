@@ -34,9 +34,14 @@ type HostURLRules struct {
 	Rules []URLRule `json:"rules"`
 }
 
+// URLRulesReported is what a Crawl knows of URLs that are the same page.
+type URLRulesReported struct {
+	Hosts []HostURLRules `json:"hosts"`
+}
+
 // URLRules lists the hosts of which URL rules are known.
-func (c *Crawl) URLRules() (all []HostURLRules, err error) {
-	all = []HostURLRules{}
+func (c *Crawl) URLRules() (*URLRulesReported, error) {
+	all := []HostURLRules{}
 	for _, disk := range c.State.Partitions {
 		if err := known.EachURLRules(disk, func(host string, rules *urlrules.Set) {
 			if shown := urlRulesShown(rules); len(shown) > 0 {
@@ -47,5 +52,5 @@ func (c *Crawl) URLRules() (all []HostURLRules, err error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b HostURLRules) int { return strings.Compare(a.Host, b.Host) })
-	return all, nil
+	return &URLRulesReported{all}, nil
 }

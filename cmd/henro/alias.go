@@ -57,10 +57,7 @@ stands for itself: what was left to its representative is visited then. Both are
 }
 
 func listAliases(cmd *cobra.Command, l *look, asJSON bool) error {
-	all, err := found(l, cmd, "/api/aliases", func(c *reading.Crawl) (*master.AliasesReported, error) {
-		all, err := c.Aliases()
-		return &master.AliasesReported{Aliases: all}, err
-	})
+	all, err := found(l, cmd, "/api/aliases", (*reading.Crawl).Aliases)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func aliasesFound(t *testing.T, web *fakeweb.Web, dir string) (f aliasFigures) {
 		t.Fatal(err)
 	}
 	f.mapped, f.names = map[string]string{}, map[string]bool{}
-	for _, a := range all {
+	for _, a := range all.Aliases {
 		if a.Mapped {
 			f.mapped[a.Host] = a.Of
 		}
@@ -347,7 +347,7 @@ func aliasesAmong(t *testing.T, guests []fakeweb.Guest) (*store.State, []reading
 	if err != nil {
 		t.Fatal(err)
 	}
-	return state, all
+	return state, all.Aliases
 }
 
 // guestSeeds are the front pages of the guests of a web.

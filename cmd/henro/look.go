@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,12 +64,18 @@ func found[T any](l *look, cmd *cobra.Command, path string, find func(*reading.C
 	if err != nil {
 		return nil, err
 	}
-	if crawl == nil {
-		var thing T
-		return &thing, l.ask(cmd.Context(), http.MethodGet, path, nil, &thing)
-	}
-	thing, err := find(crawl)
+	thing, err := answer(cmd.Context(), l, crawl, path, find)
 	return thing, errors.Join(err, crawl.Close())
+}
+
+// answer reads one thing of an open crawl, or, without one, of the running crawl.
+func answer[T any](ctx context.Context, l *look, crawl *reading.Crawl, path string,
+	find func(*reading.Crawl) (*T, error)) (*T, error) {
+	if crawl != nil {
+		return find(crawl)
+	}
+	var thing T
+	return &thing, l.ask(ctx, http.MethodGet, path, nil, &thing)
 }
 
 func newPageCommand() *cobra.Command {

@@ -279,7 +279,7 @@ func TestTheSchemasHaveEveryField(t *testing.T) {
 	for _, value := range []any{
 		master.Status{}, reading.PageFound{}, reading.HostFound{}, reading.WhyFound{}, master.SeedsPosted{},
 		master.SeedsAnswer{}, master.HostPosted{}, reading.PageMissing{}, reading.Wholeness{},
-		master.AliasPosted{}, master.AliasesReported{}, master.URLRulesReported{}, master.URLRulePosted{},
+		master.AliasPosted{}, reading.AliasesReported{}, reading.URLRulesReported{}, master.URLRulePosted{},
 		master.RevisitPosted{}, master.RevisitAnswer{}, master.FetchesReported{}, master.ChangedPosted{},
 		master.ChangedAnswer{},
 		figures.Report{}, slave.Counts{}, console.Problem{}, console.LogAnswer{}, console.TraceLine{},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -74,30 +73,18 @@ func absence(ctx context.Context, dir, of string) (a replay.Absence, err error) 
 // absences say why an archive lacks URLs, from the state beside it or the running crawl that holds that.
 type absences struct {
 	look
-	here *reading.Crawl // nil: it is running
+	*reading.Crawl // nil: it is running
 }
 
 func openAbsences(dir string) (s *absences, err error) {
 	s = &absences{look: look{control{dir: dir}}}
-	s.here, err = s.look.crawl()
+	s.Crawl, err = s.look.crawl()
 	return s, err
 }
 
-func (s *absences) Close() error {
-	if s.here == nil {
-		return nil
-	}
-	return s.here.Close()
-}
-
 func (s *absences) of(ctx context.Context, wanted string) (a replay.Absence, err error) {
-	var why *reading.WhyFound
-	if s.here == nil {
-		why = new(reading.WhyFound)
-		err = s.ask(ctx, http.MethodGet, "/api/why?of="+url.QueryEscape(wanted), nil, why)
-	} else {
-		why, err = s.here.Why(ctx, wanted)
-	}
+	why, err := answer(ctx, &s.look, s.Crawl, "/api/why?of="+url.QueryEscape(wanted),
+		func(c *reading.Crawl) (*reading.WhyFound, error) { return c.Why(ctx, wanted) })
 	if err != nil {
 		return a, err
 	}

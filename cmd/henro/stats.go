@@ -110,8 +110,8 @@ func (r *tableReader) counted(state *store.State) (*counted, error) {
 		return nil, err
 	}
 	aliases := 0
-	for i := range hosts {
-		if hosts[i].Mapped {
+	for _, host := range hosts.Aliases {
+		if host.Mapped {
 			aliases++
 		}
 	}

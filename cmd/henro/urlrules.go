@@ -70,10 +70,7 @@ list has it. What is said is kept, also over restarts.`,
 }
 
 func listURLRules(cmd *cobra.Command, l *look, host string, asJSON bool) error {
-	all, err := found(l, cmd, "/api/url-rules", func(c *reading.Crawl) (*master.URLRulesReported, error) {
-		all, err := c.URLRules()
-		return &master.URLRulesReported{Hosts: all}, err
-	})
+	all, err := found(l, cmd, "/api/url-rules", (*reading.Crawl).URLRules)
 	if err != nil {
 		return err
 	}

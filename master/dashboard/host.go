@@ -15,7 +15,6 @@ import (
 	"henro/actors/robots"
 	"henro/actors/stoplist"
 	"henro/master/lending"
-	"henro/messages"
 	"henro/messages/speech"
 	"henro/store"
 	"henro/store/consensus"
@@ -192,17 +191,11 @@ func robotsOf(r *store.HostRecord) robotsWord {
 // hostView is all that is known of one host.
 type hostView struct {
 	*hostRow
-	Says     []speech.Sentence // why it is asked when it is
-	Upper    time.Duration
-	Latest   time.Duration // of its answers
-	Mean     time.Duration
-	Worst    time.Duration
+	Found    *reading.HostFound
 	Stops    []stopRow
-	Groups   []reading.Group
-	Waiting  []store.Page // the next to be visited first
-	Excluded bool         // by a person
-	Over     bool         // nothing is asked of it any more
-	Cause    messages.Cause
+	Waiting  []store.Page  // the next to be visited first
+	Excluded bool          // by a person
+	Over     bool          // nothing is asked of it any more
 	Failed   []failedCount // the most frequent first
 	Line     time.Duration // how long what waits will take at its interval
 }
@@ -240,16 +233,14 @@ func (d *Dashboard) host(r *http.Request, p *page) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &hostView{hostRow: row, Says: found.Says, Upper: row.State.Upper(), Cause: found.Cause,
-		Groups: found.Schedule.Groups,
-		Over:   row.HostRecord.Waiting == 0 && row.GivenUp > 0 && !d.crawl.Options().Hosts.Continuous}
+	v := &hostView{hostRow: row, Found: found,
+		Over: row.HostRecord.Waiting == 0 && row.GivenUp > 0 && !d.crawl.Options().Hosts.Continuous}
 	for word, count := range row.Errors {
 		v.Failed = append(v.Failed, failedCount{word, count})
 	}
 	slices.SortFunc(v.Failed, func(a, b failedCount) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Word, b.Word))
 	})
-	v.Latest, v.Mean, v.Worst = row.State.Took()
 	v.Line = min(time.Duration(float64(row.HostRecord.Waiting)*float64(row.Interval)), 1<<62)
 	for _, entry := range found.Stops {
 		v.Excluded = v.Excluded || entry.Prefix == row.Name+"/"
