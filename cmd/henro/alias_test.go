@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -14,28 +13,12 @@ import (
 	"henro/actors/admission"
 	"henro/actors/host"
 	"henro/actors/reading"
-	"henro/cmd/config"
+	"henro/cmd/embedded/crawltest"
 	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/messages/weburl"
 	"henro/store"
 )
-
-// aliasWeb has hosts under several names, and hosts that only look as if they were one.
-func aliasWeb(t *testing.T, seed uint64) *fakeweb.Web {
-	t.Helper()
-	web, err := fakeweb.New(fakeweb.Options{
-		Seed: seed, Hosts: 14, Domains: 5, Pages: 60, CrossShare: 0.1, RedirectShare: 0.05,
-		Errors: fakeweb.Errors{NotFound: 0.05}, Traps: fakeweb.Traps{SoftNotFound: 0.2},
-		Twins: fakeweb.Twins{Aliases: 0.4, Mirrors: 0.3, Dust: 0.2, Near: 0.3, Parked: 0.2, Fronts: 0.3,
-			Translations: 0.4},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
-	return web
-}
 
 // aliasFigures compare what a crawl that maps aliases has visited with the truth.
 type aliasFigures struct {
@@ -48,9 +31,9 @@ func aliasesFound(t *testing.T, web *fakeweb.Web, dir string) (f aliasFigures) {
 	t.Helper()
 	had := map[string]bool{} // texts
 	var skipped []store.Page
-	state := openedState(t, dir)
+	state := crawltest.OpenState(t, dir)
 	defer state.Close()
-	_, pages := stateOf(t, state)
+	_, pages := crawltest.StateOf(t, state)
 	text := func(url string) string {
 		is, err := web.Like(url)
 		if err != nil {
@@ -123,9 +106,9 @@ func aliasesFound(t *testing.T, web *fakeweb.Web, dir string) (f aliasFigures) {
 // another that only looks like it, whatever crashed meanwhile.
 func TestAliasesAreVisitedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		web := aliasWeb(t, 8)
+		web := crawltest.AliasWeb(t, 8)
 		mapping := func(o *master.Options) { o.Hosts.Aliases, o.Store.Contents = host.MapAliases, 1_000_000 }
-		dir, _ := crawlOverCrashes(t, web, mapping, 200*time.Second, 150*time.Second)
+		dir, _ := crawltest.OverCrashes(t, web, mapping, 200*time.Second, 150*time.Second)
 		f := aliasesFound(t, web, dir)
 		t.Logf("%d pages visited, %d skipped, %d under a second name, %d of %d hosts mapped", f.visited, f.skipped,
 			f.aliasPages, len(f.mapped), len(f.names))
@@ -148,12 +131,10 @@ func TestHostsThatRedirectAreVisitedWhereTheyLead(t *testing.T) {
 		}
 		defer web.Close()
 		mapping := func(o *master.Options) { o.Hosts.Aliases, o.Store.Contents = host.MapAliases, 1_000_000 }
-		dir, wait := crash(t, t.TempDir(), web, -1, 100*time.Second, mapping)
+		dir, wait := crawltest.Crash(t, t.TempDir(), web, -1, 100*time.Second, mapping)
 		defer wait()
-		runCrawl(t, crawlOf(t, dir, web, -1, mapping))
-		if err := check(io.Discard, newBar(io.Discard), dir); err != nil {
-			t.Error(err)
-		}
+		crawltest.Run(t, crawltest.Of(t, dir, web, -1, mapping))
+		crawltest.CheckSound(t, dir)
 		f := aliasesFound(t, web, dir)
 		for name, of := range f.mapped {
 			if !strings.HasSuffix(name, ".to") || strings.Contains(of, ".to") {
@@ -227,7 +208,7 @@ func TestAForgottenAliasIsVisited(t *testing.T) {
 		}
 		defer web.Close()
 		dir := t.TempDir()
-		e := crawlOf(t, dir, web, -1, func(o *master.Options) { o.Hosts.Aliases = host.MapAliases })
+		e := crawltest.Of(t, dir, web, -1, func(o *master.Options) { o.Hosts.Aliases = host.MapAliases })
 		given := 0
 		if _, err := e.Run(t.Context(), func(ctx context.Context, node *master.Node) error {
 			for given < 20 && ctx.Err() == nil {
@@ -247,7 +228,7 @@ func TestAForgottenAliasIsVisited(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		state := openedState(t, dir)
+		state := crawltest.OpenState(t, dir)
 		defer state.Close()
 		others := 0
 		for url, page := range skippedPages(t, state) {
@@ -339,26 +320,13 @@ func aliasesAmong(t *testing.T, guests []fakeweb.Guest) (*store.State, []reading
 	}
 	defer web.Close()
 	dir := t.TempDir()
-	e := crawlOf(t, dir, web, -1, func(o *master.Options) { o.Hosts.Aliases = host.MapAliases })
-	e.Seeds = append(e.Seeds, guestSeeds(t, web)...)
-	runCrawl(t, e)
-	state := openedState(t, dir)
+	e := crawltest.Of(t, dir, web, -1, func(o *master.Options) { o.Hosts.Aliases = host.MapAliases })
+	e.Seeds = append(e.Seeds, crawltest.GuestSeeds(t, web)...)
+	crawltest.Run(t, e)
+	state := crawltest.OpenState(t, dir)
 	all, err := (&reading.Crawl{State: state, Settings: &reading.Settings{Aliases: true}}).Aliases()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return state, all.Aliases
-}
-
-// guestSeeds are the front pages of the guests of a web.
-func guestSeeds(t *testing.T, web *fakeweb.Web) (seeds []reading.Seed) {
-	t.Helper()
-	for _, raw := range web.GuestSeeds() {
-		seed, err := config.ParseSeed(raw, -1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seeds = append(seeds, seed)
-	}
-	return seeds
 }

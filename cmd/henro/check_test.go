@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"henro/cmd/config"
+	"henro/cmd/embedded/crawltest"
 	"henro/store"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
@@ -28,7 +29,7 @@ func checkedLate(t *testing.T, late time.Duration) (dir, file, index string) {
 	if err := (tablestest.Web{Pages: 40, Out: 2, Hosts: 3}).Make(filepath.Join(dir, "state")); err != nil {
 		t.Fatal(err)
 	}
-	state := openedState(t, dir)
+	state := crawltest.OpenState(t, dir)
 	defer state.Close()
 	b, err := warc.NewBuilder(warc.DefaultOptions())
 	if err != nil {
@@ -194,23 +195,11 @@ func TestCheckFollowsEveryCaptureAndEveryLine(t *testing.T) {
 	}
 }
 
-// openedState opens the state of a crawl that has ended, to be read.
-func openedState(t *testing.T, dir string) *store.State {
-	t.Helper()
-	o := store.DefaultOptions()
-	o.ReadOnly = true
-	state, err := store.OpenState(filepath.Join(dir, "state"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return state
-}
-
 // What --mend plans anew waits for a visit, and nothing else does.
 func TestMendPlansTheVisitsOfLostCapturesAnew(t *testing.T) {
 	dir, file, _ := checked(t)
 	count := func() (waiting, captured int) {
-		state := openedState(t, dir)
+		state := crawltest.OpenState(t, dir)
 		defer state.Close()
 		for _, p := range state.Partitions {
 			if err := p.Pages.Each(func(page store.Page, place store.Place) error {

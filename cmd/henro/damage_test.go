@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"henro/cmd/config"
+	"henro/cmd/embedded/crawltest"
 	"henro/cmd/fakeweb"
 	"henro/master"
 )
@@ -36,7 +37,7 @@ func TestACrawlOfADamagedStateEnds(t *testing.T) {
 					o.Hosts.Politeness.Floor = 100 * time.Millisecond
 				}
 			}
-			runCrawl(t, crawlOf(t, dir, web, -1, limited(60)))
+			crawltest.Run(t, crawltest.Of(t, dir, web, -1, limited(60)))
 			path := filepath.Join(dir, "state", "p000.db")
 			file, err := os.ReadFile(path)
 			if err != nil {
@@ -54,7 +55,7 @@ func TestACrawlOfADamagedStateEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			start := time.Now()
-			e := crawlOf(t, dir, web, -1, limited(0))
+			e := crawltest.Of(t, dir, web, -1, limited(0))
 			e.Options.Store.Partitions = 0
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			defer cancel()
@@ -106,7 +107,7 @@ func TestDamageThatNoValueShowsEndsTheCrawl(t *testing.T) {
 				}
 				defer web.Close()
 				dir := t.TempDir()
-				runCrawl(t, crawlOf(t, dir, web, -1,
+				crawltest.Run(t, crawltest.Of(t, dir, web, -1,
 					func(o *master.Options) { o.Store.Partitions, o.MaxPages = 1, 60 }))
 				db, err := bbolt.Open(filepath.Join(dir, "state", "p000.db"), 0o600, nil)
 				if err != nil {
@@ -117,7 +118,7 @@ func TestDamageThatNoValueShowsEndsTheCrawl(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 				defer cancel()
-				status, err := crawlOf(t, dir, web, -1, func(*master.Options) {}).Run(ctx,
+				status, err := crawltest.Of(t, dir, web, -1, func(*master.Options) {}).Run(ctx,
 					func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
 				if err != nil || status.End != master.Damaged {
 					t.Errorf("%v, end %q, stalled %q, want the end %q", err, status.End, status.Stalled, master.Damaged)
@@ -136,11 +137,14 @@ func TestADamagedStateHasOneExitCode(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer web.Close()
-		runCrawl(t, crawlOf(t, whole, web, -1, func(o *master.Options) { o.Store.Partitions, o.MaxPages = 3, 20 }))
+		crawltest.Run(t, crawltest.Of(t, whole, web, -1, func(o *master.Options) {
+			o.Store.Partitions,
+				o.MaxPages = 3, 20
+		}))
 		if err := os.CopyFS(earlier, os.DirFS(whole)); err != nil {
 			t.Fatal(err)
 		}
-		runCrawl(t, crawlOf(t, whole, web, -1, func(o *master.Options) { o.MaxPages = 60 }))
+		crawltest.Run(t, crawltest.Of(t, whole, web, -1, func(o *master.Options) { o.MaxPages = 60 }))
 	})
 	for name, spoil := range map[string]func(path string) error{
 		"cut in its first page":  func(path string) error { return os.Truncate(path, 100) },

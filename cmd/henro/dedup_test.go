@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"henro/cmd/embedded/crawltest"
 	"henro/master"
 	"henro/messages/weburl"
 	"henro/slave/pagetext"
@@ -21,12 +22,12 @@ import (
 // earlier one; what is short, or differs, is stored each time.
 func TestAPayloadIsStoredOnceWhateverItsURL(t *testing.T) {
 	long := "<title>Same</title>" + strings.Repeat("All of these pages say so. ", warc.MinIdentical/20)
-	s := &site{answer: func(path string) (int, string, string) {
+	s := &crawltest.Site{Answer: func(path string) (int, string, string) {
 		switch {
 		case path == "/robots.txt":
 			return 404, "", ""
 		case path == "/":
-			return 200, "", linksTo(3, "/same", "/short", "/own")
+			return 200, "", crawltest.LinksTo(3, "/same", "/short", "/own")
 		case strings.HasPrefix(path, "/same"):
 			return 200, "Content-Type: text/html\r\nX-Path: " + path + "\r\n", long
 		case strings.HasPrefix(path, "/short"):
@@ -39,8 +40,8 @@ func TestAPayloadIsStoredOnceWhateverItsURL(t *testing.T) {
 	crawl := func(dir string, from ...string) {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(time.Duration(len(from)) * time.Hour) // files are named by the moment
-			s.dedupFrom = from
-			status = s.crawl(t, dir, nil)
+			s.DedupFrom = from
+			status = s.Crawl(t, dir, nil)
 		})
 	}
 	crawl(first)
@@ -50,10 +51,10 @@ func TestAPayloadIsStoredOnceWhateverItsURL(t *testing.T) {
 	if out := said(t, "stats", first); !strings.Contains(out, "saved     2.8 kB of 2 payloads") {
 		t.Errorf("stats:\n%s", out)
 	}
-	if n, size := s.did.Identical, s.did.IdenticalBytes; n != 2 || size != 2*int64(len(long)) {
+	if n, size := s.Did.Identical, s.Did.IdenticalBytes; n != 2 || size != 2*int64(len(long)) {
 		t.Errorf("%d payloads of %d bytes were not stored again, want 2 of %d each", n, size, len(long))
 	}
-	if revisits := checkRevisitRecords(t, first); revisits != 2 {
+	if revisits := crawltest.CheckRevisits(t, first); revisits != 2 {
 		t.Errorf("%d revisit records, want 2", revisits)
 	}
 	crawl(second, filepath.Join(first, "warc"))
@@ -117,7 +118,7 @@ func TestAPayloadIsStoredOnceWhateverItsURL(t *testing.T) {
 			}
 		}
 	}
-	if revisits := checkRevisitRecordsIn(t, together); revisits != 2+6 {
+	if revisits := crawltest.CheckRevisitsIn(t, together); revisits != 2+6 {
 		t.Errorf("%d revisit records of both crawls, want 2 and 6", revisits)
 	}
 	archive, err := captures.Open(together, func(string) {})

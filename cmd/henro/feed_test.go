@@ -20,6 +20,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"henro/cmd/config"
+	"henro/cmd/embedded/crawltest"
 	"henro/master"
 	"henro/store/report/changes"
 )
@@ -50,7 +51,7 @@ func changingSite(t *testing.T) (dir string) {
 			}
 		})
 		for ; round < 3; round++ {
-			runCrawl(t, crawlAt(t, dir, site, func(o *master.Options) { o.Hosts.Again = true },
+			crawltest.Run(t, crawltest.At(t, dir, site, func(o *master.Options) { o.Hosts.Again = true },
 				"http://news.example/0"))
 			time.Sleep(24 * time.Hour)
 		}

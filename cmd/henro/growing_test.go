@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"henro/cmd/config"
+	"henro/cmd/embedded/crawltest"
 	"henro/master"
 	"henro/store/archive/wacz"
 	"henro/store/archive/warc"
@@ -85,7 +86,7 @@ func TestWhatACrawlHasArchivedIsReadWhileItRuns(t *testing.T) {
 				t.Errorf("nothing that is finished is packed: %v", err)
 			}
 		}
-		e := crawlAt(t, dir, site, func(o *master.Options) { o.Hosts.Continuous = true }, page)
+		e := crawltest.At(t, dir, site, func(o *master.Options) { o.Hosts.Continuous = true }, page)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		if _, err := e.Run(ctx, func(inner context.Context, node *master.Node) error {

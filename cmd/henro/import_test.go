@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"henro/cmd/embedded/crawltest"
 	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/slave"
@@ -24,15 +25,15 @@ import (
 func TestACrawlBeginsWithWhatAnArchiveTells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web, err := fakeweb.New(fakeweb.Options{Seed: 3, Hosts: 3, Domains: 3, Pages: 20, PageBytes: 1024,
-			Changes:    fakeweb.Changes{Share: 1, Fastest: 2 * day, Slowest: 40 * day},
+			Changes:    fakeweb.Changes{Share: 1, Fastest: 2 * 24 * time.Hour, Slowest: 40 * 24 * time.Hour},
 			Validators: fakeweb.Validators{ETag: 1}, LogEntries: 1 << 15})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer web.Close()
 		run := func(dir string) map[string]store.Page {
-			e := crawlOf(t, dir, web, -1, func(o *master.Options) {
-				o.Hosts.Continuous, o.For = true, 20*day
+			e := crawltest.Of(t, dir, web, -1, func(o *master.Options) {
+				o.Hosts.Continuous, o.For = true, 20*24*time.Hour
 				o.LeaseFor, o.TickEvery = 2*time.Hour, 5*time.Minute
 			})
 			e.Adjust = func(o *slave.Options) { o.AskEvery = 5 * time.Minute }
@@ -42,7 +43,7 @@ func TestACrawlBeginsWithWhatAnArchiveTells(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			_, pages := stateIn(t, dir)
+			_, pages := crawltest.StateIn(t, dir)
 			return pages
 		}
 		begun := time.Now()
@@ -53,8 +54,8 @@ func TestACrawlBeginsWithWhatAnArchiveTells(t *testing.T) {
 		lines.WriteString("url,time,digest\n")
 		for url := range cold {
 			for days := 90; days > 0; days -= 2 {
-				at := begun.Add(-time.Duration(days) * day)
-				n, err := web.ChangeCount(url, begun.Add(-100*day), at)
+				at := begun.Add(-time.Duration(days) * 24 * time.Hour)
+				n, err := web.ChangeCount(url, begun.Add(-100*24*time.Hour), at)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -72,11 +73,11 @@ func TestACrawlBeginsWithWhatAnArchiveTells(t *testing.T) {
 		apart := func(pages map[string]store.Page) float64 {
 			sum, n := 0.0, 0
 			for url, page := range pages {
-				changes, err := web.ChangeCount(url, begun.Add(-1000*day), begun.Add(1000*day))
+				changes, err := web.ChangeCount(url, begun.Add(-1000*24*time.Hour), begun.Add(1000*24*time.Hour))
 				if err != nil || changes == 0 || page.Timing.Mean == 0 {
 					continue
 				}
-				x := math.Log(float64(page.Timing.Mean) * float64(changes) / (2000 * day).Seconds())
+				x := math.Log(float64(page.Timing.Mean) * float64(changes) / (2000 * 24 * time.Hour).Seconds())
 				sum, n = sum+x*x, n+1
 			}
 			return math.Sqrt(sum / float64(n))

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 
 	"henro/actors/reading"
+	"henro/cmd/embedded/crawltest"
 	"henro/cmd/replay"
 	"henro/master"
 	"henro/messages"
@@ -51,14 +52,14 @@ func answerLacking(path string) (int, string, string) {
 	if path == "/fails.png" {
 		return 503, "", ""
 	}
-	return pages(lacking)(path)
+	return crawltest.Pages(lacking)(path)
 }
 
 func TestMissingNamesWhatEachPageLacksAndWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		s := &site{answer: answerLacking, seed: "http://a.example/ depth=1"}
-		status := s.crawl(t, dir, func(o *master.Options) {
+		s := &crawltest.Site{Answer: answerLacking, Seed: "http://a.example/ depth=1"}
+		status := s.Crawl(t, dir, func(o *master.Options) {
 			o.Scope.Exclude = []string{"skip"}
 			o.Hosts.Retries = 1
 			o.Hosts.Admission.Requisites = outlink.AllClasses &^ outlink.Medias
@@ -201,8 +202,8 @@ func readMissing(t *testing.T, text, prefix string) (map[string]map[string]strin
 func TestWithoutRequisitesWhyOfAnImageNamesTheFlag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		s := &site{answer: answerLacking, seed: "http://a.example/ depth=1"}
-		s.crawl(t, dir, func(o *master.Options) { o.Hosts.Admission.Requisites = 0 })
+		s := &crawltest.Site{Answer: answerLacking, Seed: "http://a.example/ depth=1"}
+		s.Crawl(t, dir, func(o *master.Options) { o.Hosts.Admission.Requisites = 0 })
 		got := said(t, "why", "--dir", dir, "http://a.example/there.png")
 		if want := "not visited: link: http://a.example/"; !strings.Contains(got, want) ||
 			!strings.Contains(got, "requisites of class image are not fetched: --requisites off") {
@@ -219,7 +220,7 @@ func TestWithoutRequisitesWhyOfAnImageNamesTheFlag(t *testing.T) {
 func TestReplaySaysWhyAPageIsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		s := &site{seed: "http://a.example/ depth=2", answer: func(path string) (int, string, string) {
+		s := &crawltest.Site{Seed: "http://a.example/ depth=2", Answer: func(path string) (int, string, string) {
 			switch path {
 			case "/deep":
 				return 200, "", "<a href=/torn>t</a>"
@@ -228,7 +229,7 @@ func TestReplaySaysWhyAPageIsMissing(t *testing.T) {
 			}
 			return answerLacking(path)
 		}}
-		s.crawl(t, dir, func(o *master.Options) {
+		s.Crawl(t, dir, func(o *master.Options) {
 			o.Scope.Exclude = []string{"skip"}
 			o.Hosts.Retries = 1
 			o.Hosts.Admission.Requisites = outlink.AllClasses &^ outlink.Medias
@@ -248,7 +249,7 @@ func TestReplaySaysWhyAPageIsMissing(t *testing.T) {
 			}
 		}
 		early := t.TempDir()
-		s.crawl(t, early, func(o *master.Options) { o.MaxPages = 1 })
+		s.Crawl(t, early, func(o *master.Options) { o.MaxPages = 1 })
 		got, err := absence(t.Context(), early, "http://a.example/whole")
 		if err != nil || got.Why != replay.WhyWaiting {
 			t.Errorf("what waits: %+v, %v", got, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"henro/cmd/embedded/crawltest"
 	"henro/cmd/qa"
 	"henro/master"
 	"henro/messages/outlink"
@@ -17,8 +18,8 @@ import (
 func TestWithoutABrowserQALooksForRequisitesInTheState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		s := &site{answer: answerLacking, seed: "http://a.example/ depth=1"}
-		s.crawl(t, dir, func(o *master.Options) { o.Hosts.Admission.Requisites = outlink.AllClasses })
+		s := &crawltest.Site{Answer: answerLacking, Seed: "http://a.example/ depth=1"}
+		s.Crawl(t, dir, func(o *master.Options) { o.Hosts.Admission.Requisites = outlink.AllClasses })
 		t.Setenv("PATH", "")
 		out := said(t, "qa", dir)
 		for _, line := range []string{

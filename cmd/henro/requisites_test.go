@@ -15,6 +15,7 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/reading"
+	"henro/cmd/embedded/crawltest"
 	"henro/master"
 	"henro/messages/outlink"
 	"henro/store"
@@ -52,7 +53,7 @@ func answerWhole(path string) (int, string, string) {
 	case "/missing.png": // an error page has pictures of its own, which nobody sees in the place of an image
 		return 404, "", `<img src=/error.png>`
 	}
-	return pages(wholeSite)(path)
+	return crawltest.Pages(wholeSite)(path)
 }
 
 func TestAPageIsFetchedWithWhatItIsMadeOf(t *testing.T) {
@@ -74,8 +75,8 @@ func TestAPageIsFetchedWithWhatItIsMadeOf(t *testing.T) {
 			t.Run(fmt.Sprint(tt.requisites, " follow ", follow), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					dir := t.TempDir()
-					s := &site{answer: answerWhole, seed: "http://a.example/ depth=1"}
-					status := s.crawl(t, dir, func(o *master.Options) {
+					s := &crawltest.Site{Answer: answerWhole, Seed: "http://a.example/ depth=1"}
+					status := s.Crawl(t, dir, func(o *master.Options) {
 						o.Hosts.Follow = follow
 						o.Scope.Exclude = []string{"/private/", "skip"}
 						var err error
@@ -84,7 +85,7 @@ func TestAPageIsFetchedWithWhatItIsMadeOf(t *testing.T) {
 						}
 					})
 					asked := []string{}
-					for url, n := range s.asked {
+					for url, n := range s.Asked {
 						if n != 1 {
 							t.Errorf("%s was asked for %d times", url, n)
 						}
@@ -104,8 +105,8 @@ func TestAPageIsFetchedWithWhatItIsMadeOf(t *testing.T) {
 					if tt.requisites == "all" && status.Totals.Skipped[admission.Robots] != 1 {
 						t.Errorf("skipped: %v", status.Totals.Skipped)
 					}
-					was := visited(t, dir)
-					for url := range maps.Keys(s.asked) {
+					was := crawltest.Visited(t, dir)
+					for url := range maps.Keys(s.Asked) {
 						if strings.HasPrefix(url, "/") {
 							url = "http://a.example" + url
 						}
@@ -123,8 +124,8 @@ func TestAPageIsFetchedWithWhatItIsMadeOf(t *testing.T) {
 func TestWhyOfARequisiteDoesNotNameTheScope(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		s := &site{answer: answerWhole, seed: "http://a.example/ depth=1"}
-		s.crawl(t, dir, func(o *master.Options) { o.Hosts.Admission.Requisites = outlink.AllClasses })
+		s := &crawltest.Site{Answer: answerWhole, Seed: "http://a.example/ depth=1"}
+		s.Crawl(t, dir, func(o *master.Options) { o.Hosts.Admission.Requisites = outlink.AllClasses })
 		o := store.DefaultOptions()
 		o.Partitions, o.ReadOnly = 0, true
 		state, err := store.OpenState(filepath.Join(dir, "state"), o)
@@ -171,7 +172,7 @@ func TestAFrameThatMovesOutOfTheScopeIsFetched(t *testing.T) {
 	for _, follow := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			dir := t.TempDir()
-			s := &site{seed: "http://a.example/ depth=1", answer: func(path string) (int, string, string) {
+			s := &crawltest.Site{Seed: "http://a.example/ depth=1", Answer: func(path string) (int, string, string) {
 				switch path {
 				case "/frame":
 					return 302, "Location: /again\r\n", ""
@@ -180,16 +181,16 @@ func TestAFrameThatMovesOutOfTheScopeIsFetched(t *testing.T) {
 				case "/linked":
 					return 302, "Location: http://b.example/not\r\n", ""
 				}
-				return pages(map[string]string{"/": "<iframe src=/frame></iframe><a href=/linked>l</a>",
+				return crawltest.Pages(map[string]string{"/": "<iframe src=/frame></iframe><a href=/linked>l</a>",
 					"http://b.example/shown": "<img src=/in-frame.png><a href=/not>not followed</a>"})(path)
 			}}
-			s.crawl(t, dir, func(o *master.Options) { whole(o, follow) })
+			s.Crawl(t, dir, func(o *master.Options) { whole(o, follow) })
 			for _, url := range []string{"/again", "http://b.example/shown", "http://b.example/in-frame.png"} {
-				if s.asked[url] != 1 {
-					t.Errorf("follow %v: %s was asked for %d times", follow, url, s.asked[url])
+				if s.Asked[url] != 1 {
+					t.Errorf("follow %v: %s was asked for %d times", follow, url, s.Asked[url])
 				}
 			}
-			if s.asked["http://b.example/not"] != 0 {
+			if s.Asked["http://b.example/not"] != 0 {
 				t.Error("a page out of scope was asked for")
 			}
 			was := roles(t, dir)
@@ -223,13 +224,13 @@ func TestWhatIsLinkedToIsAPageWhoeverShowsIt(t *testing.T) {
 							seed = "http://a.example/ depth=2"
 						}
 						dir := t.TempDir()
-						s := &site{answer: pages(files), seed: seed}
-						status := s.crawl(t, dir, func(o *master.Options) { whole(o, follow) })
+						s := &crawltest.Site{Answer: crawltest.Pages(files), Seed: seed}
+						status := s.Crawl(t, dir, func(o *master.Options) { whole(o, follow) })
 						was := roles(t, dir)
-						if was["http://a.example/both"] != "page" || s.asked["/both"] != 1 ||
-							s.asked["/behind"] != behind ||
-							s.asked["/shown.png"] != 1 {
-							t.Errorf("roles %q, asked %v", was, s.asked)
+						if was["http://a.example/both"] != "page" || s.Asked["/both"] != 1 ||
+							s.Asked["/behind"] != behind ||
+							s.Asked["/shown.png"] != 1 {
+							t.Errorf("roles %q, asked %v", was, s.Asked)
 						}
 						visits := len(was) - 1 // without the head of the table
 						if n := status.Totals.Pages + status.Totals.Requisites; int(n) != visits {
@@ -244,7 +245,7 @@ func TestWhatIsLinkedToIsAPageWhoeverShowsIt(t *testing.T) {
 
 // A crawl that ends after so many pages has what these are made of, on every host, and goes on where it ended.
 func TestTheLastPagesAreWhole(t *testing.T) {
-	files := map[string]string{"/": linksTo(20, "/p") + "<link rel=stylesheet href=http://b.example/a.css>",
+	files := map[string]string{"/": crawltest.LinksTo(20, "/p") + "<link rel=stylesheet href=http://b.example/a.css>",
 		"http://b.example/a.css":  "Content-Type: text/css\n\n@font-face { src: url(http://c.example/a.woff) }",
 		"http://c.example/a.woff": "Content-Type: font/woff\n\nx"}
 	for i := range 20 {
@@ -260,9 +261,9 @@ func TestTheLastPagesAreWhole(t *testing.T) {
 			t.Run(fmt.Sprint("follow ", follow, " budget ", budget), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					dir := t.TempDir()
-					s := &site{answer: pages(files)}
+					s := &crawltest.Site{Answer: crawltest.Pages(files)}
 					crawl := func(pages uint64) master.Status {
-						return s.crawl(t, dir, func(o *master.Options) {
+						return s.Crawl(t, dir, func(o *master.Options) {
 							whole(o, follow)
 							o.MaxPages, o.Hosts.PageBudget = pages, budget
 						})
@@ -294,15 +295,15 @@ func TestRequisitesHaveADelayOfTheirOwn(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var asked []string
 					var at []time.Time
-					files := map[string]string{"/": linksTo(3, "/p")}
+					files := map[string]string{"/": crawltest.LinksTo(3, "/p")}
 					for i := range 3 {
 						files[fmt.Sprint("/p", i)] = fmt.Sprintf("<img src=/%d/a.png><img src=/%d/b.png>", i, i)
 					}
-					s := &site{answer: func(path string) (int, string, string) {
+					s := &crawltest.Site{Answer: func(path string) (int, string, string) {
 						asked, at = append(asked, path), append(at, time.Now())
-						return pages(files)(path)
+						return crawltest.Pages(files)(path)
 					}}
-					s.crawl(t, t.TempDir(), func(o *master.Options) {
+					s.Crawl(t, t.TempDir(), func(o *master.Options) {
 						whole(o, follow)
 						o.Hosts.Politeness.Floor, o.Hosts.Politeness.RequisiteFloor = 5*time.Second, delay
 					})
@@ -336,8 +337,8 @@ func TestRequisitesNameTheirPageInTheArchive(t *testing.T) {
 	for _, follow := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			dir := t.TempDir()
-			s := &site{answer: answerWhole, seed: "http://a.example/ depth=1", metadata: true}
-			s.crawl(t, dir, func(o *master.Options) { whole(o, follow) })
+			s := &crawltest.Site{Answer: answerWhole, Seed: "http://a.example/ depth=1", Metadata: true}
+			s.Crawl(t, dir, func(o *master.Options) { whole(o, follow) })
 			got := vias(t, dir)
 			for url, via := range map[string]string{
 				"http://a.example/": "", "http://a.example/page": "", "http://a.example/a.css": "http://a.example/",
@@ -390,13 +391,13 @@ func TestHostPagesCountsPages(t *testing.T) {
 	for _, follow := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			dir := t.TempDir()
-			files := map[string]string{"/": linksTo(9, "/p")}
+			files := map[string]string{"/": crawltest.LinksTo(9, "/p")}
 			for i := range 9 {
 				files[fmt.Sprint("/p", i)] = fmt.Sprintf(
 					"<img src=/%d/a.png><img src=/%d/b.png><img src=/shared.png>", i, i)
 			}
-			s := &site{answer: pages(files)}
-			status := s.crawl(t, dir, func(o *master.Options) {
+			s := &crawltest.Site{Answer: crawltest.Pages(files)}
+			status := s.Crawl(t, dir, func(o *master.Options) {
 				whole(o, follow)
 				o.Hosts.MaxPages = 4
 			})
@@ -418,15 +419,16 @@ func TestDeadImagesStopNoFolder(t *testing.T) {
 		for i := range 30 {
 			root += fmt.Sprintf("<img src=/img/%d.png>", i)
 		}
-		s := &site{answer: pages(map[string]string{"/": root})}
-		status := s.crawl(t, dir, func(o *master.Options) {
+		s := &crawltest.Site{Answer: crawltest.Pages(map[string]string{"/": root})}
+		status := s.Crawl(t, dir, func(o *master.Options) {
 			whole(o, true)
 			o.Hosts.Stop.MinBroken = 10
 		})
-		if n := s.askedBelow("/img/"); n != 30 {
+		if n := s.AskedBelow("/img/"); n != 30 {
 			t.Errorf("%d images were asked for", n)
 		}
-		if stops := stopList(t, dir); len(stops) > 0 || status.Totals.Broken != 0 || status.Totals.Tried != 1 {
+		if stops := crawltest.StopList(t, dir); len(stops) > 0 || status.Totals.Broken != 0 ||
+			status.Totals.Tried != 1 {
 			t.Errorf("stop list %q, %d of %d broken", stops, status.Totals.Broken, status.Totals.Tried)
 		}
 	})

@@ -15,6 +15,7 @@ import (
 
 	"henro/actors/console"
 	"henro/actors/reading"
+	"henro/cmd/embedded/crawltest"
 	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/store"
@@ -33,7 +34,7 @@ func TestVisitsAreMovedByHand(t *testing.T) {
 		host := "http://" + w.Host(0).Name
 		often, soon, left := host+"/", "", ""
 		run := func(steer func(*master.Node)) {
-			e := crawlOf(t, dir, w, -1, func(o *master.Options) {
+			e := crawltest.Of(t, dir, w, -1, func(o *master.Options) {
 				o.Hosts.Continuous, o.TickEvery = true, 5*time.Second
 			})
 			ctx, cancel := context.WithCancel(t.Context())
@@ -75,7 +76,7 @@ func TestVisitsAreMovedByHand(t *testing.T) {
 		}
 		run(func(node *master.Node) {
 			time.Sleep(10 * time.Minute) // all 20 pages, 5 s apart
-			_, pages := stateOf(t, node.Reading().State)
+			_, pages := crawltest.StateOf(t, node.Reading().State)
 			for url := range pages {
 				switch {
 				case url == often:

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"henro/cmd/config"
+	"henro/cmd/embedded/crawltest"
 	"henro/cmd/replay"
 	"henro/store/archive/captures"
 	"henro/store/archive/warc"
@@ -90,7 +91,7 @@ func TestAReplayFindsWordsInTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer archive.Close()
-	server := replay.NewServer(archive, replay.DefaultOptions(), quietLog())
+	server := replay.NewServer(archive, replay.DefaultOptions(), crawltest.QuietLog())
 	ask := func(words string) string {
 		t.Helper()
 		answer := httptest.NewRecorder()

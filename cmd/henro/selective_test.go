@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"henro/actors/admission"
+	"henro/cmd/embedded/crawltest"
 	"henro/master"
 	"henro/store/archive/cdxj"
 )
@@ -42,20 +43,6 @@ func archived(t *testing.T, dir string) (paths []string) {
 	}
 	slices.Sort(paths)
 	return paths
-}
-
-// pages is a site of pages by path; what is not there is missing. "HEADER\n\nBODY" has a header of its own.
-func pages(of map[string]string) func(string) (int, string, string) {
-	return func(path string) (int, string, string) {
-		body, ok := of[path]
-		if !ok {
-			return 404, "", "not here"
-		}
-		if header, rest, found := strings.Cut(body, "\n\n"); found {
-			return 200, strings.ReplaceAll(header, "\n", "\r\n") + "\r\n", rest
-		}
-		return 200, "", body
-	}
 }
 
 const (
@@ -169,10 +156,10 @@ func TestWhatIsArchivedAndWhatIsFollowed(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				dir := t.TempDir()
-				s := &site{answer: pages(tt.pages)}
-				s.crawl(t, dir, tt.change)
+				s := &crawltest.Site{Answer: crawltest.Pages(tt.pages)}
+				s.Crawl(t, dir, tt.change)
 				asked := []string{}
-				for path, n := range s.asked {
+				for path, n := range s.Asked {
 					if n != 1 {
 						t.Errorf("%s was asked for %d times", path, n)
 					}
@@ -187,10 +174,10 @@ func TestWhatIsArchivedAndWhatIsFollowed(t *testing.T) {
 				if got := archived(t, dir); !slices.Equal(got, tt.archived) {
 					t.Errorf("archived %q, want %q", got, tt.archived)
 				}
-				if got := skippedLines(t, dir); fmt.Sprint(got) != fmt.Sprint(tt.skipped) {
+				if got := crawltest.SkippedLines(t, dir); fmt.Sprint(got) != fmt.Sprint(tt.skipped) {
 					t.Errorf("skipped.jsonl has %v, want %v", got, tt.skipped)
 				}
-				if s.cookies {
+				if s.Cookies {
 					t.Error("a cookie was sent back")
 				}
 			})
@@ -201,7 +188,7 @@ func TestWhatIsArchivedAndWhatIsFollowed(t *testing.T) {
 // What a host says of all its pages is shown with it.
 func TestAHostSaysWhatItsPagesAreFor(t *testing.T) {
 	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) { (&site{answer: pages(reserving)}).crawl(t, dir, nil) })
+	synctest.Test(t, func(t *testing.T) { (&crawltest.Site{Answer: crawltest.Pages(reserving)}).Crawl(t, dir, nil) })
 	out, err := command(t, "host", "--dir", dir, "http://a.example")
 	if err != nil || !strings.Contains(out, "\nuse       robots.txt Content-Usage: train-ai=n\n") {
 		t.Errorf("%v\n%s", err, out)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"henro/cmd/embedded/crawltest"
 	"henro/cmd/fakeweb"
 )
 
@@ -25,10 +26,10 @@ func TestACrawlNamesThePageThatHadATextFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer web.Close()
-		dir, _ := crawlOverCrashes(t, web, nil, 20*time.Second, 70*time.Second)
+		dir, _ := crawltest.OverCrashes(t, web, nil, 20*time.Second, 70*time.Second)
 
 		visited, near, firsts := 0, 0, map[string]string{} // by text
-		_, pages := stateIn(t, dir)
+		_, pages := crawltest.StateIn(t, dir)
 		for _, page := range pages {
 			if page.Status != 200 {
 				continue

@@ -11,9 +11,11 @@ import (
 	"henro/actors/host"
 	"henro/actors/known"
 	"henro/actors/urlrules"
+	"henro/cmd/embedded/crawltest"
 	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/messages/weburl"
+	"henro/slave"
 	"henro/store"
 )
 
@@ -31,11 +33,11 @@ func TestACrawlLearnsWhichURLsAreOnePage(t *testing.T) {
 		}
 		defer web.Close()
 		apply := func(o *master.Options) { o.Hosts.URLRules = host.ApplyURLRules }
-		dir, _ := crawlOverCrashes(t, web, apply, 3*time.Minute, 5*time.Minute)
+		dir, _ := crawltest.OverCrashes(t, web, apply, 3*time.Minute, 5*time.Minute)
 
 		type text struct{ host, is string }
 		visited, spared, texts := 0, map[string]text{}, map[text]bool{}
-		hosts, pages := stateIn(t, dir)
+		hosts, pages := crawltest.StateIn(t, dir)
 		for _, page := range pages {
 			is, err := web.Like(page.URL)
 			if err != nil {
@@ -74,7 +76,7 @@ func TestACrawlLearnsWhichURLsAreOnePage(t *testing.T) {
 			t.Errorf("%d texts, visited %d times too often, %d times spared", len(texts), again, len(spared))
 		}
 		applied, contradicted := 0, 0
-		state := openedState(t, dir)
+		state := crawltest.OpenState(t, dir)
 		defer state.Close()
 		for name := range hosts {
 			rules, err := known.URLRules(state.Partitions[state.PartitionOf(name)], name)
@@ -112,9 +114,9 @@ func TestURLRulesAndAliasesLoseNoPage(t *testing.T) {
 		both := func(o *master.Options) {
 			o.Hosts.Aliases, o.Store.Contents, o.Hosts.URLRules = host.MapAliases, 1_000_000, host.ApplyURLRules
 		}
-		dir, _ := crawlOverCrashes(t, web, both, 150*time.Second, 200*time.Second)
+		dir, _ := crawltest.OverCrashes(t, web, both, 150*time.Second, 200*time.Second)
 		f := aliasesFound(t, web, dir)
-		_, pages := stateIn(t, dir)
+		_, pages := crawltest.StateIn(t, dir)
 		duplicates := 0
 		for _, page := range pages {
 			if page.Says == admission.Duplicate.String() {
@@ -142,11 +144,12 @@ func TestKnownDuplicatesRestUntilTheirRuleIsForgotten(t *testing.T) {
 		defer web.Close()
 		dir, day := t.TempDir(), 24*time.Hour
 		run := func(word urlrules.Word, days int) {
-			e := crawlOf(t, dir, web, -1, func(o *master.Options) {
+			e := crawltest.Of(t, dir, web, -1, func(o *master.Options) {
 				o.Hosts.Continuous, o.Hosts.URLRules = true, host.ApplyURLRules
 				o.Hosts.Revisit.Min, o.Hosts.Revisit.Max = day/2, day
-				o.TickEvery = time.Minute
+				o.TickEvery = 15 * time.Minute
 			})
+			e.Adjust = func(o *slave.Options) { o.AskEvery = 30 * time.Minute }
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if _, err := e.Run(ctx, func(inner context.Context, node *master.Node) error {
@@ -181,7 +184,7 @@ func TestKnownDuplicatesRestUntilTheirRuleIsForgotten(t *testing.T) {
 			return float64(len(urls)) / float64(len(texts))
 		}
 		count := func() (given, resting int) {
-			_, pages := stateIn(t, dir)
+			_, pages := crawltest.StateIn(t, dir)
 			for _, page := range pages {
 				switch {
 				case page.Says != admission.Duplicate.String():

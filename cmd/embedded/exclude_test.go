@@ -1,0 +1,96 @@
+package embedded_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"henro/actors/admission"
+	"henro/cmd/embedded/crawltest"
+	"henro/cmd/fakeweb"
+	"henro/master"
+)
+
+// TestAnExcludedHostIsLeftAloneUntilItIsLetIn, in a crawl that ends and in one that does not, and whatever is restarted
+// in between.
+func TestAnExcludedHostIsLeftAloneUntilItIsLetIn(t *testing.T) {
+	for name, continuous := range map[string]bool{"a crawl that ends": false, "a crawl that goes on": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, err := fakeweb.New(fakeweb.Options{Seed: 6, Hosts: 3, Domains: 3, Pages: 40, CrossShare: 0.3})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer w.Close()
+				dir := t.TempDir()
+				run := func(steer func(context.Context, *master.Node, string)) master.Status {
+					e := crawltest.Of(t, dir, w, -1, func(o *master.Options) {
+						o.Hosts.Continuous, o.TickEvery = continuous, 5*time.Second
+					})
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					status, err := e.Run(ctx, func(inner context.Context, node *master.Node) error {
+						steer(inner, node, e.Seeds[0].URL.Host())
+						if continuous {
+							cancel()
+						}
+						<-inner.Done()
+						return nil
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return status
+				}
+				asked := func(host string) (count int) {
+					for _, entry := range w.Log() {
+						if strings.HasSuffix(host, "://"+entry.Host) {
+							count++
+						}
+					}
+					return count
+				}
+				status := run(func(ctx context.Context, node *master.Node, host string) {
+					time.Sleep(time.Minute)
+					if err := node.Exclude(ctx, host, true); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(5 * time.Second) // the request under way
+					before := asked(host)
+					if before < 5 {
+						t.Errorf("%d requests before it was excluded", before)
+					}
+					time.Sleep(6 * time.Hour)
+					if after := asked(host); after != before {
+						t.Errorf("%d requests after it was excluded", after-before)
+					}
+				})
+				if !continuous && (status.End != master.Finished || status.Totals.Skipped[admission.Excluded] == 0 ||
+					status.Totals.Broken != 0) {
+					t.Errorf("ended with %q, %d excluded, %d broken", status.End,
+						status.Totals.Skipped[admission.Excluded],
+						status.Totals.Broken)
+				}
+				if !continuous {
+					return // its pages are given up
+				}
+				run(func(ctx context.Context, node *master.Node, host string) {
+					before := asked(host)
+					time.Sleep(2 * time.Hour)
+					if after := asked(host); after != before {
+						t.Errorf("%d requests after a restart", after-before)
+					}
+					if err := node.Exclude(ctx, host, false); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(25 * time.Hour)
+					if after := asked(host); after < before+20 {
+						t.Errorf("%d requests within a day after it was let in", after-before)
+					}
+				})
+			})
+		})
+	}
+}
