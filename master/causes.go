@@ -29,8 +29,8 @@ func (f *latestFailures) note(now time.Time, name string, fact *messages.Fact) {
 	case fact.GetVisited() != nil:
 		v := fact.Visited
 		at = FailedVisit{v.Url, now, causeOf(v)}
-	case fact.GetRobots() != nil:
-		failure := host.RobotsFailure(fact.Robots, now)
+	case fact.GetRules() != nil:
+		failure := host.RobotsFailure(fact.Rules, now)
 		at = FailedVisit{name + "/robots.txt", now, failure.Cause()}
 	}
 	if at.IsZero() {

@@ -89,8 +89,8 @@ func fetchOf(at time.Time, slave string, fact *messages.Fact) Fetch {
 		if len(v.Digest) > 0 {
 			f.Digest = "sha1:" + base32.StdEncoding.EncodeToString(v.Digest)
 		}
-	case fact.GetRobots() != nil:
-		v := fact.Robots
+	case fact.GetRules() != nil:
+		v := fact.Rules
 		failure := host.RobotsFailure(v, at)
 		ago, reason = v.AgoNs, v.Reason
 		f.URL, f.Hops = fact.Host+cmp.Or(v.Path, "/robots.txt"), "P"

@@ -64,7 +64,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 		return nil, err
 	}
 	o.Fetch.Include, o.Fetch.Exclude = o.Scope.Include, o.Scope.Exclude
-	o.Fetch.Sitemaps, o.Fetch.Usage = o.Hosts.Sitemaps, true
+	o.Fetch.Sitemaps = o.Hosts.Sitemaps
 	o.Fetch.Near = o.Fetch.Near && o.Store.Contents > 0
 	if o.Partition.SkipLinks {
 		o.Hosts.Follow = false // whose text a page has is known here alone

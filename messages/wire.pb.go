@@ -395,7 +395,6 @@ type FetchRules struct {
 	CookieHosts      []string               `protobuf:"bytes,41,rep,name=cookie_hosts,json=cookieHosts,proto3" json:"cookie_hosts,omitempty"` // hosts whose cookies are kept, as cookies.Wanted reads them
 	CookieFile       []byte                 `protobuf:"bytes,42,opt,name=cookie_file,json=cookieFile,proto3" json:"cookie_file,omitempty"`    // in Netscape's form; the hosts that it names have their cookies kept too
 	Proxy            string                 `protobuf:"bytes,43,opt,name=proxy,proto3" json:"proxy,omitempty"`                                // URL, http or socks5, with its login
-	Usage            bool                   `protobuf:"varint,44,opt,name=usage,proto3" json:"usage,omitempty"`                               // what robots.txt says of the use of pages is kept with its rules
 	Obey             []string               `protobuf:"bytes,45,rep,name=obey,proto3" json:"obey,omitempty"`                                  // uses: pages whose publisher says no to one are visited, and not archived
 	BotKey           []byte                 `protobuf:"bytes,46,opt,name=bot_key,json=botKey,proto3" json:"bot_key,omitempty"`                // private key in PEM, with which requests are signed
 	BotAgent         string                 `protobuf:"bytes,47,opt,name=bot_agent,json=botAgent,proto3" json:"bot_agent,omitempty"`          // https address of the directory with its public half
@@ -614,13 +613,6 @@ func (x *FetchRules) GetProxy() string {
 		return x.Proxy
 	}
 	return ""
-}
-
-func (x *FetchRules) GetUsage() bool {
-	if x != nil {
-		return x.Usage
-	}
-	return false
 }
 
 func (x *FetchRules) GetObey() []string {
@@ -1397,7 +1389,7 @@ type Fact struct {
 	Seq           uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
 	Host          string                 `protobuf:"bytes,3,opt,name=host,proto3" json:"host,omitempty"`
 	Visited       *PageVisited           `protobuf:"bytes,4,opt,name=visited,proto3" json:"visited,omitempty"` // exactly one of these is set
-	Robots        *RobotsVisited         `protobuf:"bytes,5,opt,name=robots,proto3" json:"robots,omitempty"`
+	Rules         *RulesVisited          `protobuf:"bytes,5,opt,name=rules,proto3" json:"rules,omitempty"`
 	Finished      *LeaseFinished         `protobuf:"bytes,6,opt,name=finished,proto3" json:"finished,omitempty"`
 	More          *LinkSet               `protobuf:"bytes,7,opt,name=more,proto3" json:"more,omitempty"`          // links of the page that the next PageVisited names: a large set travels in several facts
 	Pressing      bool                   `protobuf:"varint,8,opt,name=pressing,proto3" json:"pressing,omitempty"` // three quarters of what the slave may keep are used: it must soon stop fetching, so store this without delay
@@ -1463,9 +1455,9 @@ func (x *Fact) GetVisited() *PageVisited {
 	return nil
 }
 
-func (x *Fact) GetRobots() *RobotsVisited {
+func (x *Fact) GetRules() *RulesVisited {
 	if x != nil {
-		return x.Robots
+		return x.Rules
 	}
 	return nil
 }
@@ -1917,8 +1909,9 @@ func (x *LinkSet) GetAround() []byte {
 	return nil
 }
 
-// RobotsVisited says what came of asking for robots.txt, which counts as a visit for the interval.
-type RobotsVisited struct {
+// RulesVisited says what came of asking for a file of rules, which counts as a visit for the interval: robots.txt, or
+// /.well-known/tdmrep.json, whose word is kept with the rules of robots.txt.
+type RulesVisited struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Status        uint32                 `protobuf:"varint,1,opt,name=status,proto3" json:"status,omitempty"`
 	Reason        Reason                 `protobuf:"varint,2,opt,name=reason,proto3,enum=henro.Reason" json:"reason,omitempty"`
@@ -1928,25 +1921,25 @@ type RobotsVisited struct {
 	RetryAfterNs  int64                  `protobuf:"varint,6,opt,name=retry_after_ns,json=retryAfterNs,proto3" json:"retry_after_ns,omitempty"`
 	Location      string                 `protobuf:"bytes,7,opt,name=location,proto3" json:"location,omitempty"` // a redirect to another host, whose rules apply then (RFC 9309 2.3.1.2)
 	Says          string                 `protobuf:"bytes,8,opt,name=says,proto3" json:"says,omitempty"`         // as in PageVisited
-	Path          string                 `protobuf:"bytes,9,opt,name=path,proto3" json:"path,omitempty"`         // of what was asked, where it is not /robots.txt: /.well-known/tdmrep.json, whose word is in the rules too, or a hub, which brings no rules
+	Path          string                 `protobuf:"bytes,9,opt,name=path,proto3" json:"path,omitempty"`         // of the file, where it is not /robots.txt
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RobotsVisited) Reset() {
-	*x = RobotsVisited{}
+func (x *RulesVisited) Reset() {
+	*x = RulesVisited{}
 	mi := &file_messages_wire_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RobotsVisited) String() string {
+func (x *RulesVisited) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RobotsVisited) ProtoMessage() {}
+func (*RulesVisited) ProtoMessage() {}
 
-func (x *RobotsVisited) ProtoReflect() protoreflect.Message {
+func (x *RulesVisited) ProtoReflect() protoreflect.Message {
 	mi := &file_messages_wire_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1958,68 +1951,68 @@ func (x *RobotsVisited) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RobotsVisited.ProtoReflect.Descriptor instead.
-func (*RobotsVisited) Descriptor() ([]byte, []int) {
+// Deprecated: Use RulesVisited.ProtoReflect.Descriptor instead.
+func (*RulesVisited) Descriptor() ([]byte, []int) {
 	return file_messages_wire_proto_rawDescGZIP(), []int{14}
 }
 
-func (x *RobotsVisited) GetStatus() uint32 {
+func (x *RulesVisited) GetStatus() uint32 {
 	if x != nil {
 		return x.Status
 	}
 	return 0
 }
 
-func (x *RobotsVisited) GetReason() Reason {
+func (x *RulesVisited) GetReason() Reason {
 	if x != nil {
 		return x.Reason
 	}
 	return Reason_NONE
 }
 
-func (x *RobotsVisited) GetTookNs() int64 {
+func (x *RulesVisited) GetTookNs() int64 {
 	if x != nil {
 		return x.TookNs
 	}
 	return 0
 }
 
-func (x *RobotsVisited) GetAgoNs() int64 {
+func (x *RulesVisited) GetAgoNs() int64 {
 	if x != nil {
 		return x.AgoNs
 	}
 	return 0
 }
 
-func (x *RobotsVisited) GetRules() []byte {
+func (x *RulesVisited) GetRules() []byte {
 	if x != nil {
 		return x.Rules
 	}
 	return nil
 }
 
-func (x *RobotsVisited) GetRetryAfterNs() int64 {
+func (x *RulesVisited) GetRetryAfterNs() int64 {
 	if x != nil {
 		return x.RetryAfterNs
 	}
 	return 0
 }
 
-func (x *RobotsVisited) GetLocation() string {
+func (x *RulesVisited) GetLocation() string {
 	if x != nil {
 		return x.Location
 	}
 	return ""
 }
 
-func (x *RobotsVisited) GetSays() string {
+func (x *RulesVisited) GetSays() string {
 	if x != nil {
 		return x.Says
 	}
 	return ""
 }
 
-func (x *RobotsVisited) GetPath() string {
+func (x *RulesVisited) GetPath() string {
 	if x != nil {
 		return x.Path
 	}
@@ -2560,7 +2553,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"NotLeading\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x12\n" +
-	"\x04boot\x18\x03 \x01(\tR\x04boot\"\xbb\a\n" +
+	"\x04boot\x18\x03 \x01(\tR\x04boot\"\xa5\a\n" +
 	"\n" +
 	"FetchRules\x12\x1d\n" +
 	"\n" +
@@ -2592,8 +2585,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\fcookie_hosts\x18) \x03(\tR\vcookieHosts\x12\x1f\n" +
 	"\vcookie_file\x18* \x01(\fR\n" +
 	"cookieFile\x12\x14\n" +
-	"\x05proxy\x18+ \x01(\tR\x05proxy\x12\x14\n" +
-	"\x05usage\x18, \x01(\bR\x05usage\x12\x12\n" +
+	"\x05proxy\x18+ \x01(\tR\x05proxy\x12\x12\n" +
 	"\x04obey\x18- \x03(\tR\x04obey\x12\x17\n" +
 	"\abot_key\x18. \x01(\fR\x06botKey\x12\x1b\n" +
 	"\tbot_agent\x18/ \x01(\tR\bbotAgent\x12\x12\n" +
@@ -2675,13 +2667,13 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12!\n" +
 	"\x05facts\x18\x03 \x03(\v2\v.henro.FactR\x05facts\x12\x12\n" +
-	"\x04term\x18\x04 \x01(\x04R\x04term\"\x90\x02\n" +
+	"\x04term\x18\x04 \x01(\x04R\x04term\"\x8d\x02\n" +
 	"\x04Fact\x12\x14\n" +
 	"\x05lease\x18\x01 \x01(\x04R\x05lease\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x12\n" +
 	"\x04host\x18\x03 \x01(\tR\x04host\x12,\n" +
-	"\avisited\x18\x04 \x01(\v2\x12.henro.PageVisitedR\avisited\x12,\n" +
-	"\x06robots\x18\x05 \x01(\v2\x14.henro.RobotsVisitedR\x06robots\x120\n" +
+	"\avisited\x18\x04 \x01(\v2\x12.henro.PageVisitedR\avisited\x12)\n" +
+	"\x05rules\x18\x05 \x01(\v2\x13.henro.RulesVisitedR\x05rules\x120\n" +
 	"\bfinished\x18\x06 \x01(\v2\x14.henro.LeaseFinishedR\bfinished\x12\"\n" +
 	"\x04more\x18\a \x01(\v2\x0e.henro.LinkSetR\x04more\x12\x1a\n" +
 	"\bpressing\x18\b \x01(\bR\bpressing\"\xdd\b\n" +
@@ -2736,8 +2728,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x05kinds\x18\x02 \x01(\fR\x05kinds\x12\x14\n" +
 	"\x05flags\x18\x03 \x01(\fR\x05flags\x12\x18\n" +
 	"\aanchors\x18\x04 \x03(\tR\aanchors\x12\x16\n" +
-	"\x06around\x18\x05 \x01(\fR\x06around\"\xfe\x01\n" +
-	"\rRobotsVisited\x12\x16\n" +
+	"\x06around\x18\x05 \x01(\fR\x06around\"\xfd\x01\n" +
+	"\fRulesVisited\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\rR\x06status\x12%\n" +
 	"\x06reason\x18\x02 \x01(\x0e2\r.henro.ReasonR\x06reason\x12\x17\n" +
 	"\atook_ns\x18\x03 \x01(\x03R\x06tookNs\x12\x15\n" +
@@ -2840,7 +2832,7 @@ var file_messages_wire_proto_goTypes = []any{
 	(*Fact)(nil),            // 12: henro.Fact
 	(*PageVisited)(nil),     // 13: henro.PageVisited
 	(*LinkSet)(nil),         // 14: henro.LinkSet
-	(*RobotsVisited)(nil),   // 15: henro.RobotsVisited
+	(*RulesVisited)(nil),    // 15: henro.RulesVisited
 	(*LeaseFinished)(nil),   // 16: henro.LeaseFinished
 	(*Stored)(nil),          // 17: henro.Stored
 	(*TraceAsked)(nil),      // 18: henro.TraceAsked
@@ -2857,12 +2849,12 @@ var file_messages_wire_proto_depIdxs = []int32{
 	10, // 4: henro.HostTask.tasks:type_name -> henro.Task
 	12, // 5: henro.Report.facts:type_name -> henro.Fact
 	13, // 6: henro.Fact.visited:type_name -> henro.PageVisited
-	15, // 7: henro.Fact.robots:type_name -> henro.RobotsVisited
+	15, // 7: henro.Fact.rules:type_name -> henro.RulesVisited
 	16, // 8: henro.Fact.finished:type_name -> henro.LeaseFinished
 	14, // 9: henro.Fact.more:type_name -> henro.LinkSet
 	0,  // 10: henro.PageVisited.reason:type_name -> henro.Reason
 	14, // 11: henro.PageVisited.links:type_name -> henro.LinkSet
-	0,  // 12: henro.RobotsVisited.reason:type_name -> henro.Reason
+	0,  // 12: henro.RulesVisited.reason:type_name -> henro.Reason
 	13, // [13:13] is the sub-list for method output_type
 	13, // [13:13] is the sub-list for method input_type
 	13, // [13:13] is the sub-list for extension type_name

@@ -120,7 +120,7 @@ func (p *Parser) Failed(ctx actor.Context, message any) {
 	if m.visit.File != nil {
 		found.file = &walk.File{Rules: robots.Unreached()}
 		rules, _ := found.file.Rules.MarshalBinary()
-		made.Message.Robots = &messages.RobotsVisited{Reason: messages.Reason_NOT_PARSED,
+		made.Message.Rules = &messages.RulesVisited{Reason: messages.Reason_NOT_PARSED,
 			Says: parserFailed, TookNs: int64(m.response.Took), Rules: rules}
 	} else {
 		v := m.visit.Visited(messages.Reason_NOT_PARSED)
@@ -202,7 +202,7 @@ func (p *Parser) parse(ctx actor.Context, m *parse) {
 	made.kept = m.kept
 	found := &parsed{}
 	if m.visit.File != nil {
-		made.Message.Robots = p.robots(m, found)
+		made.Message.Rules = p.robots(m, found)
 	} else {
 		p.page(m, found)
 		made.Message.Visited = m.visited
@@ -227,9 +227,9 @@ func (p *Parser) parse(ctx actor.Context, m *parse) {
 }
 
 // robots reads what came for robots.txt or tdmrep.json.
-func (p *Parser) robots(m *parse, found *parsed) *messages.RobotsVisited {
+func (p *Parser) robots(m *parse, found *parsed) *messages.RulesVisited {
 	r := m.response
-	v := &messages.RobotsVisited{Status: uint32(r.Status), Reason: r.Reason, TookNs: int64(r.Took),
+	v := &messages.RulesVisited{Status: uint32(r.Status), Reason: r.Reason, TookNs: int64(r.Took),
 		RetryAfterNs: int64(r.RetryAfter), Says: saysOf(r)}
 	file := m.visit.File.Answered(answer(r), m.rules.RobotsAgent, slices.Contains(m.rules.Obey, "tdm"))
 	found.file = &file

@@ -74,7 +74,7 @@ func (l *openLease) doubt(f *messages.Fact, j *judge) string {
 		return ""
 	}
 	kinds := 0
-	for _, is := range []bool{f.Visited != nil, f.Robots != nil, f.Finished != nil, f.More != nil} {
+	for _, is := range []bool{f.Visited != nil, f.Rules != nil, f.Finished != nil, f.More != nil} {
 		if is {
 			kinds++
 		}
@@ -84,8 +84,8 @@ func (l *openLease) doubt(f *messages.Fact, j *judge) string {
 		return "a fact that says nothing, or several things"
 	case f.Visited != nil:
 		return l.doubtVisit(f.Visited, j)
-	case f.Robots != nil:
-		return l.terms.doubtRobots(f.Robots, j.now)
+	case f.Rules != nil:
+		return l.terms.doubtRobots(f.Rules, j.now)
 	case f.More != nil && l.parts >= maxParts:
 		return "more links than a page has"
 	}
@@ -116,7 +116,7 @@ func (t *terms) doubtRequest(status uint32, reason messages.Reason, took, ago, r
 	return ""
 }
 
-func (t *terms) doubtRobots(v *messages.RobotsVisited, now time.Time) string {
+func (t *terms) doubtRobots(v *messages.RulesVisited, now time.Time) string {
 	if why := t.doubtRequest(v.Status, v.Reason, v.TookNs, v.AgoNs, v.RetryAfterNs, now); why != "" {
 		return why
 	}

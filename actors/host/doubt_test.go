@@ -30,7 +30,7 @@ func TestEveryFactThatCannotBeIsDoubted(t *testing.T) {
 	}
 	type (
 		page       = messages.PageVisited
-		robotsFile = messages.RobotsVisited
+		robotsFile = messages.RulesVisited
 	)
 	type change struct {
 		says   string // "": it is taken
@@ -46,10 +46,10 @@ func TestEveryFactThatCannotBeIsDoubted(t *testing.T) {
 			f(v)
 		})
 	}
-	file := func(f func(*messages.RobotsVisited)) func(*messages.Fact) {
+	file := func(f func(*messages.RulesVisited)) func(*messages.Fact) {
 		return func(fact *messages.Fact) {
-			fact.Visited, fact.Robots = nil, &messages.RobotsVisited{Status: 200, Rules: disallow}
-			f(fact.Robots)
+			fact.Visited, fact.Rules = nil, &messages.RulesVisited{Status: 200, Rules: disallow}
+			f(fact.Rules)
 		}
 	}
 	more := func(fact *messages.Fact) { fact.Visited, fact.More = nil, &messages.LinkSet{} }

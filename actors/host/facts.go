@@ -98,8 +98,8 @@ func (b *Book) takeFacts() {
 		switch {
 		case fact.More != nil:
 			l.more = appendLinks(l.more, fact.More)
-		case fact.Robots != nil:
-			b.robots.take(fact.Robots)
+		case fact.Rules != nil:
+			b.robots.take(fact.Rules)
 		case fact.Visited != nil:
 			made.visits = append(made.visits, l.takeVisit(fact.Visited, b.base))
 		case fact.Finished != nil:

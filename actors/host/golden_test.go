@@ -310,7 +310,7 @@ func (p *player) fact(a *arguments) error {
 	case "more":
 		fact.More = linkSet(a.named["links"])
 	case "robots":
-		v := &messages.RobotsVisited{Status: status, Reason: reason, TookNs: took, AgoNs: ago, RetryAfterNs: retry,
+		v := &messages.RulesVisited{Status: status, Reason: reason, TookNs: took, AgoNs: ago, RetryAfterNs: retry,
 			Location: a.named["to"]}
 		if v.Location == "" {
 			body := "User-agent: *\nDisallow: " + a.named["disallow"] + "\n"
@@ -322,7 +322,7 @@ func (p *player) fact(a *arguments) error {
 			}
 			v.Rules, err = robots.Judge(int(status), status == 0, []byte(body), "henro").MarshalBinary()
 		}
-		fact.Robots = v
+		fact.Rules = v
 	case "finished":
 		fact.Finished = &messages.LeaseFinished{}
 	default:

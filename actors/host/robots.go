@@ -129,7 +129,7 @@ func (r *robotsBook) takeRedirected(m *robotsReported) {
 }
 
 // take takes new rules, or notes that there are none to be had.
-func (r *robotsBook) take(m *messages.RobotsVisited) {
+func (r *robotsBook) take(m *messages.RulesVisited) {
 	r.clock.observe(m.Status, m.Reason, r.now.Add(-time.Duration(m.AgoNs)), politeness.Visit{
 		Took: time.Duration(m.TookNs), RetryAfter: time.Duration(m.RetryAfterNs), OwnRetry: r.o.Continuous})
 	failure := RobotsFailure(m, r.now)
@@ -152,7 +152,7 @@ func (r *robotsBook) take(m *messages.RobotsVisited) {
 }
 
 // RobotsFailure is why robots.txt could not be had; zero: it could, or there is none.
-func RobotsFailure(m *messages.RobotsVisited, now time.Time) store.Failure {
+func RobotsFailure(m *messages.RulesVisited, now time.Time) store.Failure {
 	failure := store.Failure{At: now, Status: uint16(m.Status), Reason: uint8(m.Reason), Says: messages.Says(m.Says)}
 	if m.Path != "" { // robots.txt was there before
 		return store.Failure{}

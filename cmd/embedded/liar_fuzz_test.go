@@ -238,7 +238,7 @@ func (l *forger) made(r forgeRule) proto.Message {
 		return l.report(&messages.Fact{Lease: id, Seq: 1, Host: host, Finished: &messages.LeaseFinished{Why: "done"}})
 	case 4:
 		l.lieAbout(host)
-		return l.report(&messages.Fact{Lease: id, Seq: 1, Host: host, Robots: &messages.RobotsVisited{Status: 404}})
+		return l.report(&messages.Fact{Lease: id, Seq: 1, Host: host, Rules: &messages.RulesVisited{Status: 404}})
 	case 5:
 		l.lieAbout(host)
 		return l.report(&messages.Fact{Lease: id, Seq: 1, Host: host,
@@ -277,11 +277,11 @@ var claims = map[protoreflect.FullName]bool{}
 
 func init() {
 	for message, fields := range map[protoreflect.Name]string{
-		"Fact": "visited robots more",
+		"Fact": "visited rules more",
 		"PageVisited": "url status reason etag last_modified retry_after_ns digest main_digest simhash body_bytes " +
 			"warc_bytes mime charset language warc_file warc_offset links unchanged truncated noindex nofollow " +
 			"redirects title skipped requisite modified_before_ns attempts",
-		"LinkSet": "urls kinds flags anchors", "RobotsVisited": "status reason rules retry_after_ns location",
+		"LinkSet": "urls kinds flags anchors", "RulesVisited": "status reason rules retry_after_ns location",
 	} {
 		for _, field := range strings.Fields(fields) {
 			claims[protoreflect.FullName("henro").Append(message).Append(protoreflect.Name(field))] = true

@@ -124,12 +124,12 @@ var lies = []struct {
 	{name: "made-up robots answers", lie: func(_ *liar, _ actor.Context, f *messages.Fact) *messages.Fact {
 		rules, _ := robots.AllowAll().MarshalBinary()
 		f.Visited, f.Finished, f.More = nil, nil, nil
-		f.Robots = &messages.RobotsVisited{Status: 200, Rules: rules}
+		f.Rules = &messages.RulesVisited{Status: 200, Rules: rules}
 		return f
 	}},
 	{name: "robots that cannot be read", lie: func(_ *liar, _ actor.Context, f *messages.Fact) *messages.Fact {
 		f.Visited, f.Finished, f.More = nil, nil, nil
-		f.Robots = &messages.RobotsVisited{Status: 200, Rules: []byte("nonsense")}
+		f.Rules = &messages.RulesVisited{Status: 200, Rules: []byte("nonsense")}
 		return f
 	}},
 	{name: anothers},

@@ -95,7 +95,7 @@ func (p *player) play(words []string) error {
 				f.Message.Visited.Links = linkSet(links)
 			}
 		case "robots":
-			f.Message.Robots = &messages.RobotsVisited{}
+			f.Message.Rules = &messages.RulesVisited{}
 		case "finished":
 			f.Message.Finished = &messages.LeaseFinished{Why: "done"}
 		}
@@ -143,8 +143,8 @@ func (p *player) report() {
 				if n := len(f.Visited.Links.GetUrls()); n > 0 {
 					fmt.Fprintf(&p.said, " with %d links", n)
 				}
-			case f.Robots != nil:
-				ago = f.Robots.AgoNs
+			case f.Rules != nil:
+				ago = f.Rules.AgoNs
 				p.said.WriteString(" robots")
 			case f.More != nil:
 				fmt.Fprintf(&p.said, " %d links", len(f.More.Urls))

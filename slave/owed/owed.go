@@ -121,8 +121,8 @@ func (f *Fact) aged(now time.Time) *messages.Fact {
 	case f.Started.IsZero():
 	case m.Visited != nil:
 		m.Visited.AgoNs = ago
-	case m.Robots != nil:
-		m.Robots.AgoNs = ago
+	case m.Rules != nil:
+		m.Rules.AgoNs = ago
 	}
 	return m
 }

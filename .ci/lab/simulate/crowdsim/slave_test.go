@@ -386,7 +386,7 @@ func (s *slave) answered(ctx actor.Context, l *lease) {
 			s.t.Error(err)
 		}
 		l.robots = true
-		l.add(&messages.Fact{Robots: &messages.RobotsVisited{Status: 200, TookNs: int64(took), Rules: rules}})
+		l.add(&messages.Fact{Rules: &messages.RulesVisited{Status: 200, TookNs: int64(took), Rules: rules}})
 	} else {
 		s.tally.note("a page", 0, 0, 1)
 		links := s.links(l.task.Host, pageOf(v.url))
@@ -455,8 +455,8 @@ func (s *slave) report(ctx actor.Context) {
 			switch {
 			case f.Visited != nil:
 				f.Visited.AgoNs = ago
-			case f.Robots != nil:
-				f.Robots.AgoNs = ago
+			case f.Rules != nil:
+				f.Rules.AgoNs = ago
 			}
 			delete(l.startsOf, f.Seq)
 		}
