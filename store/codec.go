@@ -563,3 +563,16 @@ func decodeStop(key, v []byte) (StopEntry, error) {
 		Until: moment(s.u32()), Rounds: int(s.u8())}
 	return e, s.err(fmt.Sprintf("stop list, %q", key))
 }
+
+func hostKey(k []byte) HostID {
+	if len(k) < 8 {
+		return 0
+	}
+	return HostID(binary.BigEndian.Uint64(k))
+}
+
+func key64(n uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 0, 8), n) }
+
+func key128(host HostID, fp uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(make([]byte, 0, 16), uint64(host)), fp)
+}

@@ -313,11 +313,17 @@ func (c *contents) forget(p *Partition, gone map[uint64][]byte) {
 	}
 }
 
-// storeContent notes in a page which one had its content first, and in the index which contents it is the first to
-// have, or no longer has. before is the digest of its content until now.
-func (c *commit) storeContent(page *Page, before uint64, first firstPage, near []byte) error {
+// contentWriter changes the entries that a partition has in the index within one commit.
+type contentWriter struct {
+	bucket *bbolt.Bucket
+	gone   map[uint64][]byte // contents that the index has no longer, with their sketches
+}
+
+// put notes in a page which one had its content first, and in the index which contents it is the first to have, or no
+// longer has. before is the digest of its content until now.
+func (w *contentWriter) put(page *Page, before uint64, first firstPage, near []byte) error {
 	if before != page.MainDigest || !page.hasContent() {
-		if err := c.leaveContent(page.URL, before); err != nil {
+		if err := w.leave(page.URL, before); err != nil {
 			return err
 		}
 	}
@@ -327,26 +333,26 @@ func (c *commit) storeContent(page *Page, before uint64, first firstPage, near [
 	if page.SameAs, page.Near = first.url, first.near; !first.claim {
 		return nil
 	}
-	bucket, key := c.tx.Bucket(bucketContents), key64(page.MainDigest)
-	if bucket.Get(key) != nil {
+	key := key64(page.MainDigest)
+	if w.bucket.Get(key) != nil {
 		return nil
 	}
 	entry := content{url: page.URL}
 	if _, ok := fingerprint.NearOf(near); ok {
 		entry.near = near
 	}
-	if err := put(bucket, key, entry.encode()); err != nil {
+	if err := put(w.bucket, key, entry.encode()); err != nil {
 		return fmt.Errorf("content of %s: %w", page.URL, err)
 	}
-	delete(c.gone, page.MainDigest)
-	return bucket.SetSequence(bucket.Sequence() + 1)
+	delete(w.gone, page.MainDigest)
+	return w.bucket.SetSequence(w.bucket.Sequence() + 1)
 }
 
-// leaveContent takes a page that no longer has a content out of the index, if it was the first to have it. The others
-// name it until they are visited again.
-func (c *commit) leaveContent(url string, digest uint64) error {
-	bucket, key := c.tx.Bucket(bucketContents), key64(digest)
-	v := bucket.Get(key)
+// leave takes a page that no longer has a content out of the index, if it was the first to have it. The others name it
+// until they are visited again.
+func (w *contentWriter) leave(url string, digest uint64) error {
+	key := key64(digest)
+	v := w.bucket.Get(key)
 	if digest == 0 || v == nil {
 		return nil
 	}
@@ -354,11 +360,11 @@ func (c *commit) leaveContent(url string, digest uint64) error {
 	if err != nil || entry.url != url {
 		return err
 	}
-	c.gone[digest] = bytes.Clone(entry.near)
-	if err := bucket.Delete(key); err != nil {
+	w.gone[digest] = bytes.Clone(entry.near)
+	if err := w.bucket.Delete(key); err != nil {
 		return fmt.Errorf("content of %s: %w", url, err)
 	}
-	return bucket.SetSequence(bucket.Sequence() - 1)
+	return w.bucket.SetSequence(w.bucket.Sequence() - 1)
 }
 
 const (

@@ -125,7 +125,7 @@ func (p *Partition) Forge(url string, record bool) error {
 		if !record {
 			return p.seen.Apply(tx, []seen.Op{{Host: uint64(host), URL: fingerprint.URL(url), Action: seen.Know}})
 		}
-		w := newFreshWriter(tx.Bucket(bucketFresh))
+		w := newFreshWriter(tx)
 		if err := w.put(host, 0, appendPage(nil, &Page{URL: url, Number: 1 << 40})); err != nil {
 			return err
 		}

@@ -97,7 +97,7 @@ func TestCheckNamesEachForgery(t *testing.T) {
 		key            []byte // of the host of visited
 	}
 	fresh := func(f *forger, host HostID, page Page) error {
-		w := newFreshWriter(f.tx.Bucket(bucketFresh))
+		w := newFreshWriter(f.tx)
 		return errors.Join(w.put(host, 0, appendPage(nil, &page)), w.flush())
 	}
 	know := func(f *forger, url string) error {

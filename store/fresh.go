@@ -71,13 +71,14 @@ func openFresh(k, v []byte) (ended uint64, chunk timequeue.Chunk, err error) {
 
 // freshWriter changes the fresh records within one commit.
 type freshWriter struct {
+	tx     *bbolt.Tx
 	bucket *bbolt.Bucket
 	chunks map[freshKey]*freshChunk
 	tails  map[freshKey]*freshChunk // by host and band, number 0
 }
 
-func newFreshWriter(b *bbolt.Bucket) *freshWriter {
-	return &freshWriter{b, map[freshKey]*freshChunk{}, map[freshKey]*freshChunk{}}
+func newFreshWriter(tx *bbolt.Tx) *freshWriter {
+	return &freshWriter{tx, tx.Bucket(bucketFresh), map[freshKey]*freshChunk{}, map[freshKey]*freshChunk{}}
 }
 
 func (w *freshWriter) load(key freshKey) (*freshChunk, error) {

@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"henro/messages/outlink"
+	"henro/store/fingerprint"
 )
 
 // maxLinksLen bounds what a link set unpacks to, so that a damaged length cannot take all memory. 100,000 links are
@@ -66,7 +67,28 @@ func placeOf(key, v []byte) (at place, err error) {
 	return at, s.err("place of a link set")
 }
 
-// putLinks stores the link set of a page under the number that it has, or the next; old is what lies in bucketLinks.
+// linkWriter changes the links of pages, and which of them are to be admitted again, within one commit.
+type linkWriter struct {
+	tx     *bbolt.Tx
+	totals *totals
+}
+
+// put stores the link set of a page under the number that it has, or the next; none: the page has no links any more.
+func (w *linkWriter) put(key []byte, url string, links []outlink.Outlink) error {
+	if len(links) == 0 {
+		return w.delete(key, url)
+	}
+	old := w.tx.Bucket(bucketLinks).Get(key)
+	if old == nil {
+		w.totals.linked++
+	}
+	if err := putLinks(w.tx, key, old, links); err != nil {
+		return fmt.Errorf("links of %s: %w", url, err)
+	}
+	return nil
+}
+
+// putLinks stores a link set; old is what lies in bucketLinks.
 func putLinks(tx *bbolt.Tx, key, old []byte, links []outlink.Outlink) (err error) {
 	set, count := encodeLinks(links)
 	sets := tx.Bucket(bucketLinkSets)
@@ -93,21 +115,66 @@ func putLinks(tx *bbolt.Tx, key, old []byte, links []outlink.Outlink) (err error
 	return sets.Put(of[len(key):], set)
 }
 
-// deleteLinks deletes the link set of a page, if it has one, which it reports.
-func deleteLinks(tx *bbolt.Tx, key []byte) (had bool, err error) {
-	links := tx.Bucket(bucketLinks)
+// delete deletes the link set of a page, if it has one.
+func (w *linkWriter) delete(key []byte, url string) error {
+	links := w.tx.Bucket(bucketLinks)
 	old := links.Get(key)
 	if old == nil {
-		return false, nil
+		return nil
 	}
 	at, err := placeOf(key, old)
 	if err == nil {
-		err = tx.Bucket(bucketLinkSets).Delete(key64(at.number))
+		err = w.tx.Bucket(bucketLinkSets).Delete(key64(at.number))
+	}
+	if err == nil {
+		err = remove(links, key, &w.totals.linked)
 	}
 	if err != nil {
-		return true, err
+		return fmt.Errorf("links of %s: %w", url, err)
 	}
-	return true, links.Delete(key)
+	return nil
+}
+
+// relax puts a page down for its links, if it has any, to be admitted again with more depth left.
+func (w *linkWriter) relax(to *Relaxation, fp uint64) error {
+	relax, key := w.tx.Bucket(bucketRelax), key128(to.Host, fp)
+	if w.tx.Bucket(bucketLinks).Get(key) == nil {
+		return nil
+	}
+	if v := relax.Get(key); v != nil {
+		if r, err := decodeRelaxation(key, v); err != nil || r.DepthLeft >= to.DepthLeft {
+			return err
+		}
+	}
+	return insert(relax, key, encodeRelaxation(to), &w.totals.relaxations)
+}
+
+// relaxed ticks off pages whose links were admitted again, but those that were put down with more depth meanwhile.
+func (w *linkWriter) relaxed(done []Relaxation) error {
+	for i := range done {
+		r := &done[i]
+		key := key128(r.Host, fingerprint.URL(r.URL))
+		v := w.tx.Bucket(bucketRelax).Get(key)
+		if v == nil {
+			continue
+		}
+		stored, err := decodeRelaxation(key, v)
+		if err == nil && stored.DepthLeft <= r.DepthLeft {
+			err = w.unrelax(key, r.URL)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unrelax leaves the links of a page as they are.
+func (w *linkWriter) unrelax(key []byte, url string) error {
+	if err := remove(w.tx.Bucket(bucketRelax), key, &w.totals.relaxations); err != nil {
+		return fmt.Errorf("relaxation of %s: %w", url, err)
+	}
+	return nil
 }
 
 // encodeLinks packs the outlinks of one page. Successive links of a page resemble each other, so sharing prefixes

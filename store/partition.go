@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	"golang.org/x/net/publicsuffix"
 
 	"henro/store/fingerprint"
 	"henro/store/seen"
@@ -266,6 +267,71 @@ func queueRef(p Position) timequeue.Ref {
 		return *ref
 	}
 	return timequeue.Ref{}
+}
+
+// Commit stores the batch in one transaction: all of it, or nothing and an error. The same batch may be committed
+// again, after an error or after a success. Committing an empty batch at least once a minute lets coarse slots be split
+// in time.
+func (p *Partition) Commit(b *Batch) (out Outcome, err error) {
+	// Due may not read a slot that this commit is splitting or appending to: whichever comes second sees what the first
+	// did.
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b.opened, b.domains = max(p.opened, timequeue.Minute(b.now)), publicsuffix.List.String()
+	if b.firsts = nil; p.contents != nil {
+		if b.firsts, err = p.contents.find(p, b.visits); err != nil {
+			return Outcome{}, err
+		}
+		defer func() { p.contents.release(p, b, err != nil) }()
+	}
+	if p.replicate != nil {
+		return p.replicate(p.index, b)
+	}
+	return p.apply(b)
+}
+
+// apply does what a batch says that Commit has completed. What the partition holds afterwards is a function of the
+// batch and of what it held before, down to every position: no clock, no option, no chance and no read has a part in
+// it. So replicas to which the same batches are applied in the same order hold the same, as Digest tells.
+func (p *Partition) apply(b *Batch) (Outcome, error) {
+	if b.Empty() {
+		pending, out := false, Outcome{}
+		if err := p.view("look for slots to split", func(tx *bbolt.Tx) error {
+			if err := p.queue.Begin(tx, b.opened); err != nil {
+				return err
+			}
+			pending = p.queue.Pending()
+			t, err := readTotals(tx)
+			out.Relaxations = int(t.relaxations)
+			return err
+		}); err != nil || !pending {
+			return out, err
+		}
+	}
+	var c *commit
+	own := p.progress.commits[p.index].Load() + 1
+	err := p.update("commit", func(tx *bbolt.Tx) error {
+		c = &commit{partition: p, tx: tx, batch: b, domains: p.domains, admitted: map[HostID]int{}}
+		if err := c.run(); err != nil {
+			return err
+		}
+		if b.index > 0 {
+			if err := put(tx.Bucket(bucketMeta), appliedKey,
+				binary.LittleEndian.AppendUint64(make([]byte, 4, 12), b.index)); err != nil {
+				return err
+			}
+		}
+		return p.progress.write(tx, p.index, own)
+	})
+	if p.contents != nil && c != nil {
+		p.contents.forget(p, c.contents.gone)
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	p.progress.commits[p.index].Store(own) // it is on disk: the others may say so
+	p.domains = c.domains
+	return c.out, nil
 }
 
 // Holds reports of each candidate whether it changes nothing here: the URL is known, with at least this reach, and that

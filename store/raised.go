@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"go.etcd.io/bbolt"
-
-	"henro/store/fingerprint"
 )
 
 // bucketRaised says in which band the record of a waiting page lies that has another one in a worse band. The latter is
@@ -38,8 +36,8 @@ func superseded(tx *bbolt.Tx, ref freshRef, fp uint64) (bool, error) {
 }
 
 // raiseTo notes in which band the record of a waiting page lies from now on.
-func (c *commit) raiseTo(host HostID, fp uint64, band uint8) error {
-	raised, err := c.tx.CreateBucketIfNotExists(bucketRaised)
+func (w *freshWriter) raiseTo(host HostID, fp uint64, band uint8) error {
+	raised, err := w.tx.CreateBucketIfNotExists(bucketRaised)
 	if err != nil {
 		return fmt.Errorf("bucket %s: %w", bucketRaised, err)
 	}
@@ -47,16 +45,16 @@ func (c *commit) raiseTo(host HostID, fp uint64, band uint8) error {
 }
 
 // moved notes that a page which rose has its record in another band now.
-func (c *commit) moved(host HostID, fp uint64, band uint8) error {
-	if _, rose, err := raisedTo(c.tx, host, fp); err != nil || !rose {
+func (w *freshWriter) moved(host HostID, fp uint64, band uint8) error {
+	if _, rose, err := raisedTo(w.tx, host, fp); err != nil || !rose {
 		return err
 	}
-	return c.raiseTo(host, fp, band)
+	return w.raiseTo(host, fp, band)
 }
 
 // had forgets that a page rose which waits no more.
-func (c *commit) had(host HostID, fp uint64) error {
-	if raised := c.tx.Bucket(bucketRaised); raised != nil {
+func (w *freshWriter) had(host HostID, fp uint64) error {
+	if raised := w.tx.Bucket(bucketRaised); raised != nil {
 		if err := raised.Delete(key128(host, fp)); err != nil {
 			return fmt.Errorf("raised: %w", err)
 		}
@@ -64,33 +62,11 @@ func (c *commit) had(host HostID, fp uint64) error {
 	return nil
 }
 
-// waitsAgain reports whether a page waits in RetryBand since a visit from another of its records failed.
-func (c *commit) waitsAgain(o *origin, fp uint64) (bool, error) {
-	if o.fresh == nil || o.fresh.key.band() == RetryBand {
+// waitsAgain reports whether a page, one of whose records was this, waits in RetryBand.
+func (w *freshWriter) waitsAgain(ref *freshRef, fp uint64) (bool, error) {
+	if ref == nil || ref.key.band() == RetryBand {
 		return false, nil
 	}
-	band, rose, err := raisedTo(c.tx, o.host, fp)
+	band, rose, err := raisedTo(w.tx, ref.key.host(), fp)
 	return rose && band == RetryBand, err
-}
-
-// rise gives a waiting page a record in the better band of a candidate.
-func (c *commit) rise(a *Candidate, host HostID, left uint8) error {
-	fp := fingerprint.URL(a.URL)
-	if band, rose, err := raisedTo(c.tx, host, fp); err != nil || rose && (band <= a.Band || band == RetryBand) {
-		return err
-	}
-	if err := c.raiseTo(host, fp, a.Band); err != nil {
-		return err
-	}
-	return c.newRecord(a, host, left)
-}
-
-// newRecord puts a candidate into fresh.
-func (c *commit) newRecord(a *Candidate, host HostID, left uint8) error {
-	page := Page{URL: a.URL, From: a.From, Depth: a.Depth, DepthLeft: left, Band: min(a.Band, LastBand),
-		Redirects: a.Redirects, Flags: Flags(0).Wishing(a.Frequency).AsRequisite(a.Requisite), Via: a.Via}
-	c.totals.serial++
-	page.Number = c.totals.serial*uint64(c.partition.of) + uint64(c.partition.index)
-	c.record = appendPage(c.record[:0], &page)
-	return c.fresh.put(host, page.Band, c.record)
 }
