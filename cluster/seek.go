@@ -1,0 +1,135 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+)
+
+// seekOthers joins until somebody is found, and again whenever this node stands alone or, a slave, without a master;
+// memberlist by itself forgets a dead member after 30 s and never looks for it again. Members that were lost are looked
+// for too, so that two halves of a cluster find each other whichever of them held the addresses to join.
+func (n *Node) seekOthers() {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	var failures int
+	var healedAt time.Time
+	for {
+		select {
+		case <-n.done:
+			return
+		case <-pause.C:
+		case <-n.seek:
+		}
+		var targets []string
+		doubting := n.doubting()
+		seeking := doubting || n.missing()
+		if seeking {
+			targets = slices.Clone(n.o.JoinAddrs)
+		}
+		if now := time.Now(); now.Sub(healedAt) >= healPause {
+			healedAt = now
+			targets = append(targets, n.lostAddresses(now)...)
+		}
+		var why error
+		for _, address := range targets {
+			if n.finished() {
+				return
+			}
+			if _, err := n.list.Join([]string{address}); err != nil {
+				why = err
+			}
+		}
+		switch {
+		case doubting && n.doubting():
+			pause.Reset(doubtPause)
+		case !seeking || !n.missing():
+			if failures > 0 {
+				n.log.WithField("attempts", failures).Info("gossip: found the others")
+			}
+			failures = 0
+			pause.Reset(joinPauseMax)
+		default:
+			if failures++; failures == 1 || failures%200 == 0 { // at once, then every ten minutes
+				n.log.WithFields(logrus.Fields{"join": strings.Join(n.o.JoinAddrs, ","), "attempts": failures,
+					"err": why}).
+					Warn("gossip: no node found yet, trying on")
+			}
+			pause.Reset(min(joinPause<<min(failures-1, 10), joinPauseMax))
+		}
+	}
+}
+
+// doubt makes this node look for the others at once and often, since a member at the address perhaps died: memberlist
+// takes 5–6 s to notice, in which a restarted master knows no slave and answers none.
+func (n *Node) doubt(address string) {
+	if len(n.o.JoinAddrs) == 0 {
+		return
+	}
+	n.mu.Lock()
+	found := false
+	for key, m := range n.alive {
+		if m.ActorAddress == address {
+			n.doubtful[key] = time.Now().Add(doubtFor)
+			found = true
+		}
+	}
+	n.mu.Unlock()
+	if found {
+		select {
+		case n.seek <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// doubting reports whether a member perhaps died that the gossip still holds alive.
+func (n *Node) doubting() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := time.Now()
+	for key, until := range n.doubtful {
+		if now.After(until) {
+			delete(n.doubtful, key)
+		}
+	}
+	return len(n.doubtful) > 0
+}
+
+func (n *Node) finished() bool {
+	select {
+	case <-n.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// missing reports whether a node named by --join is not a member.
+func (n *Node) missing() bool {
+	if len(n.o.JoinAddrs) == 0 {
+		return false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, m := range n.alive {
+		if n.self.Role == Master || m.Role == Master {
+			return false
+		}
+	}
+	return true
+}
+
+// lostAddresses are where members were lost lately.
+func (n *Node) lostAddresses(now time.Time) []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lost = slices.DeleteFunc(n.lost, func(l lostMember) bool { return now.Sub(l.at) > healFor })
+	var addresses []string
+	for _, l := range n.lost {
+		addresses = append(addresses, l.address)
+	}
+	return addresses
+}
