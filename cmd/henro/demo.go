@@ -70,6 +70,7 @@ func demo(cmd *cobra.Command, s *embedded.Settings) error {
 	if err != nil {
 		return err
 	}
+	config.Refresh(filepath.Join(o.Dir, "warc"), log)
 	out := cmd.OutOrStdout()
 	printSummary(out, o.Dir, status)
 	fmt.Fprintln(out, web.politeness())
