@@ -32,7 +32,7 @@ MUTANTS = [
      "what comes for a host that goes to rest is lost"),
     ("actors/groupcommit/groupcommit.go", "\tif g.Storing == nil {\n", "\tif true {\n",
      "a batch that failed is not tried again"),
-    ("actors/partition/partition.go", "\t\tanswer.Lease = &lease\n", "\t\t_ = lease\n",
+    ("actors/partition/answers.go", "\t\tanswer.Lease = &lease\n", "\t\t_ = lease\n",
      "a Host that starts again does not get its lease"),
     ("actors/partition/partition.go", "\t\t\tdelete(p.open, m.Host.ID)\n", "", "a lease that ended stays open"),
     ("master/lending.go", "msg.Boot < known.Boot &&", "false && msg.Boot < known.Boot &&",

@@ -7,7 +7,6 @@ package partition
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -19,7 +18,6 @@ import (
 	"henro/actors/revisit"
 	"henro/messages/weburl"
 	"henro/store"
-	"henro/store/fingerprint"
 )
 
 type (
@@ -94,6 +92,7 @@ type Partition struct {
 	peers    []*actor.PID // the Partitions, by index
 	stalled  bool         // the state cannot be written
 	due      dueLines
+	dueClock floor.Timer
 	rules    map[string]revisit.Rules     // of hosts whose rules were changed since the start
 	round    time.Time                    // begin of the latest round; zero: none has begun
 	retrying map[string]struct{}          // pages of the round that failed and are tried again, by URL
@@ -157,7 +156,7 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.start(ctx)
 	case *actor.Stopping:
 		p.group.Stop()
-		p.due.timer.Stop()
+		p.dueClock.Stop()
 	case *actor.Stopped:
 		p.group.Finish(p.putTotals, p.keepLast)
 	case *peers:
@@ -232,6 +231,7 @@ func totalsOf(disk *store.Partition) (totals protocol.Totals, err error) {
 }
 
 func (p *Partition) start(ctx actor.Context) {
+	p.due = newDueLines(p.o.DueAhead)
 	p.intake = intake{order: &p.order, index: p.index, all: p.state.Partitions, group: &p.group, totals: &p.totals,
 		outbox: newOutbox(p.state.PartitionOf, p.order.Gate != nil || p.order.Rising)}
 	p.relaxing, p.rules = map[string]int{}, map[string]revisit.Rules{}
@@ -572,146 +572,4 @@ func (p *Partition) relax(ctx actor.Context) {
 	for host, message := range found {
 		ctx.Send(p.hosts, &protocol.ToHost{Host: host, Message: message})
 	}
-}
-
-func (p *Partition) restoreHost(ctx actor.Context, m *protocol.HostAsked) {
-	id := store.IDOf(m.Host)
-	answer := &protocol.HostRestored{Due: p.due.count(id)}
-	var err error
-	if answer.Record, err = hostOf(p.disk, id, m.Host); err == nil {
-		answer.Kept, err = keptOf(p.disk, m)
-	}
-	if err != nil {
-		panic(fmt.Errorf("restore host %s: %w", m.Host, err))
-	}
-	if lease, ok := p.open[id]; ok {
-		answer.Lease = &lease
-	}
-	ctx.Respond(answer)
-	// What a Host that failed was to judge is lost; one that only woke judges it twice, which changes nothing.
-	if p.relaxing[m.Host] > 0 {
-		delete(p.relaxing, m.Host)
-		p.relax(ctx)
-	}
-}
-
-// hostOf reads the record of a host; of one that is not known it has the name alone.
-func hostOf(disk *store.Partition, id store.HostID, name string) (store.HostRecord, error) {
-	record, err := disk.Hosts.Get(id)
-	if errors.Is(err, store.ErrNotFound) {
-		return store.HostRecord{ID: id, Name: name}, nil
-	}
-	return record, err
-}
-
-func (p *Partition) loadPages(ctx actor.Context, m *protocol.PagesAsked) {
-	id := store.IDOf(m.Host)
-	answer := &protocol.PagesLoaded{}
-	var err error
-	limit := m.Limit
-	if p.order.Ranks != nil {
-		limit = max(limit, min(rankWindow*limit, rankMost))
-	}
-	if m.Requisites {
-		answer.Waiting, err = p.disk.Fresh.Requisites(id, limit)
-	} else {
-		answer.Waiting, err = p.disk.Fresh.Of(id, nil, limit)
-	}
-	if err == nil && m.Known > 0 {
-		answer.Known, answer.Whole, err = p.disk.Seen.Host(id, m.Known)
-	}
-	if err == nil {
-		answer.Due, answer.DueCount, err = p.firstDue(id, m.Due)
-	}
-	if err != nil {
-		panic(fmt.Errorf("load pages of %s: %w", m.Host, err))
-	}
-	if len(answer.Entries) > m.Limit {
-		answer.Entries = p.best(answer.Entries, m.Limit)
-	}
-	if m.Notes != nil {
-		if answer.Notes, err = pageNotes(p.disk, m.Host, m.Notes, answer.Entries, answer.Due); err != nil {
-			panic(err)
-		}
-	}
-	ctx.Respond(answer)
-	p.roomForDue(ctx)
-}
-
-// best returns the entries that are worth most now, those to be tried again last; equals in the order in which they
-// came.
-func (p *Partition) best(entries []store.Entry, limit int) []store.Entry {
-	bands := make(map[string]int, len(entries))
-	for i := range entries {
-		page := &entries[i].Page
-		band := int(p.order.Ranks.Band(fingerprint.URL(page.URL), page.Depth, 0))
-		switch {
-		case !page.Next.IsZero():
-			band = store.RetryBand
-		case page.Flags.Embedded() > 0:
-			band = 0
-		}
-		bands[string(entries[i].Position)] = band
-	}
-	slices.SortStableFunc(entries,
-		func(a, b store.Entry) int { return bands[string(a.Position)] - bands[string(b.Position)] })
-	return entries[:limit]
-}
-
-func (p *Partition) loadEntries(ctx actor.Context, m *protocol.EntriesAsked) {
-	answer := &protocol.EntriesLoaded{}
-	for _, position := range m.Positions {
-		entry, err := p.disk.Pages.At(position)
-		switch {
-		case err == nil:
-			answer.Entries = append(answer.Entries, entry)
-		case errors.Is(err, store.ErrCorrupt):
-			panic(fmt.Errorf("load an entry: %w", err))
-		}
-	}
-	ctx.Respond(answer)
-}
-
-func (p *Partition) listHosts(ctx actor.Context, m *protocol.WaitingHostsAsked) {
-	records, err := p.disk.Hosts.List(m.After, hostBatch)
-	if err != nil {
-		panic(fmt.Errorf("list hosts: %w", err))
-	}
-	answer := &protocol.WaitingHostsReported{Partition: p.index}
-	for i := range records {
-		if _, lent := p.open[records[i].ID]; lent || records[i].Waiting > 0 || p.due.count(records[i].ID) > 0 {
-			answer.Hosts = append(answer.Hosts, records[i].Name)
-		}
-		answer.Next = records[i].ID
-	}
-	if len(records) < hostBatch {
-		answer.Next = 0
-	}
-	ctx.Respond(answer)
-}
-
-// findWaiting fails if pages that wait by the counts are not there.
-func (p *Partition) findWaiting() {
-	if err := p.disk.Fresh.Check(); err != nil {
-		panic(err)
-	}
-}
-
-func (p *Partition) reportQuiet(ctx actor.Context, m *protocol.QuietAsked) {
-	unsettled := int(p.stats.Parcels+p.stats.Relaxations) + len(p.open) + p.sweeps
-	if !p.group.Idle() || p.intake.outbox.sending > 0 || len(p.relaxing) > 0 {
-		unsettled++
-	}
-	if p.o.Rounds && p.soonDue() {
-		unsettled++
-	}
-	answer := &protocol.QuietReported{Partition: p.index, Round: m.Round, Stats: p.stats, Unsettled: unsettled,
-		Commits: p.commits, Totals: p.totals.Clone(), Due: p.due.waiting + len(p.retrying)}
-	if m.Requisites {
-		var err error
-		if answer.Requisites, err = p.disk.Fresh.HasRequisite(); err != nil {
-			panic(fmt.Errorf("look for a requisite that waits: %w", err))
-		}
-	}
-	ctx.Respond(answer)
 }

@@ -2,9 +2,12 @@ package partition
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"henro/messages/scripttest"
 	"henro/messages/weburl"
@@ -19,7 +22,16 @@ import (
 //	post PARTITION…                    the parcels on disk, by their owners
 //	delivered URL [LEFT]               in a parcel      cleared
 //
-// What follows is what comes out of the commands, and how many messages with parcels are under way.
+//	lines AHEAD                        new ones, which the Hosts listen to
+//	at MOMENT                          since the start of the script
+//	open [asked]                       slots, at that moment
+//	read [URL@MOMENT…]                 what open asked for
+//	ended URL N                        the first so many of the line of that host
+//	room                               is there to read on?
+//	reset                              for a new round
+//	wait [MOMENT]                      the next slot opens then
+//
+// What follows is what comes out of the commands, and how many messages with parcels are under way, and pages in line.
 func TestScripts(t *testing.T) {
 	scripttest.Play(t, func() func([][]string) (string, error) {
 		p := &player{}
@@ -30,7 +42,11 @@ func TestScripts(t *testing.T) {
 					return p.said.String(), fmt.Errorf("%q: %w", words, err)
 				}
 			}
-			p.say("%d under way", p.outbox.sending)
+			if p.lines.begun {
+				p.say("%d waiting, %d of them held back", p.lines.waiting, len(p.lines.held))
+			} else {
+				p.say("%d under way", p.outbox.sending)
+			}
 			return p.said.String(), nil
 		}
 	})
@@ -40,8 +56,14 @@ func TestScripts(t *testing.T) {
 type player struct {
 	outbox outbox
 	asked  int // for the partition of a host
+	lines  dueLines
+	now    time.Time
+	read   byte // pages so far
 	said   strings.Builder
 }
+
+// begun is the moment 0 of every script.
+var begun = time.Unix(1_000_000_020, 0).UTC() // a full minute
 
 func (p *player) say(format string, a ...any) { fmt.Fprintf(&p.said, format+"\n", a...) }
 
@@ -87,7 +109,69 @@ func (p *player) play(words []string) error {
 	case "cleared":
 		p.outbox.cleared()
 	default:
+		return p.playLines(words)
+	}
+	return nil
+}
+
+func (p *player) playLines(words []string) error {
+	moment := func(s string) time.Time {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			return time.Time{}
+		}
+		return begun.Add(d)
+	}
+	last := words[len(words)-1]
+	switch words[0] {
+	case "lines":
+		ahead, err := strconv.Atoi(last)
+		p.lines, p.now = newDueLines(ahead), begun
+		p.lines.begun = true
+		return err
+	case "at":
+		p.now = moment(last)
+	case "open":
+		if p.lines.open(p.now, last == "asked") {
+			p.say("reads slots until %v, behind %v", p.lines.until.Sub(begun), p.lines.after)
+		}
+		p.sayGrown()
+	case "read":
+		var entries []store.Entry
+		for _, word := range words[1:] {
+			p.read++
+			url, at, _ := strings.Cut(word, "@")
+			entries = append(entries, store.Entry{Page: store.Page{URL: url, Next: moment(at)},
+				Position: store.Position{p.read}})
+		}
+		p.lines.read(entries, store.Position{p.read})
+		p.sayGrown()
+	case "ended":
+		id := store.IDOf(weburl.HostOf(words[1]))
+		n, err := strconv.Atoi(last)
+		line := p.lines.lines[id]
+		p.lines.keep(id, append(line[:0], line[n:]...))
+		p.say("%d left in line: %v", p.lines.count(id), p.lines.lines[id])
+		return err
+	case "room":
+		p.say("room: %v", p.lines.room())
+	case "reset":
+		p.lines.reset()
+	case "wait":
+		if wait, ok := p.lines.wait(p.now, moment(last)); ok {
+			p.say("opens again in %v", wait)
+		} else {
+			p.say("waits for room")
+		}
+	default:
 		return fmt.Errorf("no such command")
 	}
 	return nil
+}
+
+func (p *player) sayGrown() {
+	for _, host := range slices.Sorted(maps.Keys(p.lines.grown)) {
+		p.say("%s: %d in line", host, p.lines.count(store.IDOf(host)))
+	}
+	clear(p.lines.grown)
 }
