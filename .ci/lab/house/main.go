@@ -53,7 +53,7 @@ var allowed = map[string]string{
 	"slave/sitemap.rfc822":               "a table of dates as they are written",
 	"slave/sitemap.xmlReader.opens":      "a table of elements",
 	"store.partitionCheck.pages":         "everything compared with everything else",
-	"store.commit.storeVisit":            "all that one visit changes, in order",
+	"store.commit.visit":                 "all that one visit changes, in order",
 	"store.Batch.UnmarshalBinary":        "the fields of a batch, in order",
 }
 
@@ -69,12 +69,12 @@ const (
 
 // bounds are what measures may come to. A bound is only ever lowered.
 var bounds = map[string]int{
-	codeLines:                           74_760,
-	"methods of the type that has most": 62,
+	codeLines:                           73_750,
+	"methods of the type that has most": 60,
 	"fields of protocol.Write":          15,
-	"verbs that henro --help shows":     40,
-	crawlFlags:                          75,
-	docWords:                            75_930,
+	"verbs that henro --help shows":     34,
+	crawlFlags:                          74,
+	docWords:                            75_250,
 	userWords:                           25_000,
 	pageWords:                           2_000,
 	docColumns:                          0,
