@@ -254,7 +254,7 @@ func TestWhicheverActorPanicsTheCrawlEndsWithTheSamePages(t *testing.T) {
 			})
 			t.Logf("%d pages, %d spots", len(want), len(spots))
 			for n, s := range spots {
-				if covered[s] && !*allPanics {
+				if covered[s] && !*allPanics || testing.Short() && n%8 != 0 { // short: with the detector of races
 					continue
 				}
 				covered[s] = true
