@@ -98,8 +98,7 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 		newTraceCommand()} {
 		add("steer", takesCrawl(c, 0))
 	}
-	for _, c := range []*cobra.Command{newRevisitCommand(), newBackupCommand(),
-		newWhyCommand()} {
+	for _, c := range []*cobra.Command{newRevisitCommand(), newBackupCommand(), newWhyCommand()} {
 		add("steer", takesCrawl(c, 1))
 	}
 	for _, c := range []*cobra.Command{newReplayCommand(), newQACommand(), newReportCommand(), newCheckCommand(),

@@ -73,7 +73,7 @@ func (p *progress) run(ctx context.Context, node *master.Node) {
 	}
 	ticker := time.NewTicker(p.every)
 	defer ticker.Stop()
-	lastPages, lastAt := uint64(0), time.Now()
+	m := meter{at: time.Now()}
 	for {
 		select {
 		case <-ctx.Done():
@@ -86,12 +86,25 @@ func (p *progress) run(ctx context.Context, node *master.Node) {
 			if err != nil {
 				continue // the end
 			}
-			visits := s.Totals.Visits()
-			rate := float64(visits-min(visits, lastPages)) / now.Sub(lastAt).Seconds()
-			lastPages, lastAt = visits, now
-			p.line(s, rate, now)
+			p.line(s, m.rate(s, now), now)
 		}
 	}
+}
+
+// meter measures the pace of a crawl from one look at it to the next.
+type meter struct {
+	visits uint64
+	at     time.Time // of the last look; zero: there was none
+}
+
+// rate is in visits per second; at the first look it is that of the whole run.
+func (m *meter) rate(s *master.Status, now time.Time) float64 {
+	visits, rate := s.Totals.Visits(), s.PerSecond
+	if !m.at.IsZero() {
+		rate = float64(visits-min(visits, m.visits)) / max(now.Sub(m.at).Seconds(), 0.001)
+	}
+	*m = meter{visits, now}
+	return rate
 }
 
 func (p *progress) line(s *master.Status, rate float64, now time.Time) {
@@ -115,8 +128,7 @@ func (c *control) watch(ctx context.Context, out io.Writer, every time.Duration)
 	terminal, live := config.Terminal(out)
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
-	var visits uint64
-	var at time.Time
+	var m meter
 	for {
 		var s master.Status
 		if err := c.ask(ctx, http.MethodGet, "/api/status", nil, &s); ctx.Err() != nil {
@@ -124,16 +136,12 @@ func (c *control) watch(ctx context.Context, out io.Writer, every time.Duration)
 		} else if err != nil {
 			return err
 		}
-		now, rate := time.Now(), s.PerSecond // of the whole run, until there are two answers
-		if !at.IsZero() {
-			rate = float64(s.Totals.Visits()-min(visits, s.Totals.Visits())) / max(now.Sub(at).Seconds(), 0.001)
-		}
-		visits, at = s.Totals.Visits(), now
+		now := time.Now()
 		if live {
 			fmt.Fprint(terminal, "\x1b[H\x1b[J") // the window, empty
 			printStatus(out, &s)
 		} else if _, err := fmt.Fprintln(out, now.Format(time.TimeOnly),
-			visible.Line(progressWords(&s, rate, now))); err != nil {
+			visible.Line(progressWords(&s, m.rate(&s, now), now))); err != nil {
 			return fmt.Errorf("write a line: %w", err)
 		}
 		select {
