@@ -42,18 +42,9 @@ import (
 // A link with a hint is the entry of a sitemap. Facts that stand on several lines of a block without another command
 // between them come in one message.
 func TestScripts(t *testing.T) {
-	scripttest.Play(t, func() func([][]string) (string, error) {
-		p := player{}
-		return func(commands [][]string) (string, error) {
-			p.said.Reset()
-			for _, words := range commands {
-				if err := p.play(words); err != nil {
-					return p.said.String(), fmt.Errorf("%q: %w", words, err)
-				}
-			}
-			p.report()
-			return p.said.String(), nil
-		}
+	scripttest.Play(t, func(said *strings.Builder) (func([]string) error, func()) {
+		p := player{said: said}
+		return p.play, p.report
 	})
 }
 
@@ -71,7 +62,7 @@ type player struct {
 	facts   *protocol.HostFacts
 	row     *store.HostRecord
 	records map[string]store.Page // as last written
-	said    strings.Builder
+	said    *strings.Builder
 }
 
 // arguments are the words of a command: names with values, and the others.
@@ -367,7 +358,7 @@ func (p *player) report() {
 func (p *player) tell(fact any) {
 	effects, known := p.book.Updated(p.now, fact)
 	if !known {
-		fmt.Fprintf(&p.said, "unknown: %T\n", fact)
+		fmt.Fprintf(p.said, "unknown: %T\n", fact)
 	}
 	for _, e := range effects {
 		p.note(e)
@@ -383,7 +374,7 @@ func (p *player) when(at time.Time) string {
 }
 
 func (p *player) say(format string, arguments ...any) {
-	fmt.Fprintf(&p.said, format+"\n", arguments...)
+	fmt.Fprintf(p.said, format+"\n", arguments...)
 }
 
 func path(url string) string { return strings.TrimPrefix(url, name) }

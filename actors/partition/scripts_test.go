@@ -33,21 +33,14 @@ import (
 //
 // What follows is what comes out of the commands, and how many messages with parcels are under way, and pages in line.
 func TestScripts(t *testing.T) {
-	scripttest.Play(t, func() func([][]string) (string, error) {
-		p := &player{}
-		return func(commands [][]string) (string, error) {
-			p.said.Reset()
-			for _, words := range commands {
-				if err := p.play(words); err != nil {
-					return p.said.String(), fmt.Errorf("%q: %w", words, err)
-				}
-			}
+	scripttest.Play(t, func(said *strings.Builder) (func([]string) error, func()) {
+		p := &player{said: said}
+		return p.play, func() {
 			if p.lines.begun {
 				p.say("%d waiting, %d of them held back", p.lines.waiting, len(p.lines.held))
 			} else {
 				p.say("%d under way", p.outbox.sending)
 			}
-			return p.said.String(), nil
 		}
 	})
 }
@@ -59,13 +52,13 @@ type player struct {
 	lines  dueLines
 	now    time.Time
 	read   byte // pages so far
-	said   strings.Builder
+	said   *strings.Builder
 }
 
 // begun is the moment 0 of every script.
 var begun = time.Unix(1_000_000_020, 0).UTC() // a full minute
 
-func (p *player) say(format string, a ...any) { fmt.Fprintf(&p.said, format+"\n", a...) }
+func (p *player) say(format string, a ...any) { fmt.Fprintf(p.said, format+"\n", a...) }
 
 func (p *player) partitionOf(host string) int {
 	p.asked++

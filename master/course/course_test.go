@@ -29,17 +29,13 @@ import (
 //	drawn [all]    marked: a partition has made its pages due
 //	fails PARTITION full|damage|other      stores PARTITION
 func TestScripts(t *testing.T) {
-	scripttest.Play(t, func() func([][]string) (string, error) {
-		p := &player{}
-		return func(commands [][]string) (string, error) {
-			p.said.Reset()
-			for _, words := range commands {
-				if err := p.play(words); err != nil {
-					return p.said.String(), fmt.Errorf("%q: %w", words, err)
-				}
-			}
-			fmt.Fprintf(&p.said, "%s%s\n", p.course.phase, " "+string(p.course.end))
-			return strings.ReplaceAll(p.said.String(), " \n", "\n"), nil
+	scripttest.Play(t, func(said *strings.Builder) (func([]string) error, func()) {
+		p := &player{said: said}
+		return p.play, func() {
+			fmt.Fprintf(said, "%s%s\n", p.course.phase, " "+string(p.course.end))
+			text := strings.ReplaceAll(said.String(), " \n", "\n")
+			said.Reset()
+			said.WriteString(text)
 		}
 	})
 }
@@ -51,7 +47,7 @@ var begun = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 type player struct {
 	now       time.Time
 	course    *Course
-	said      strings.Builder
+	said      *strings.Builder
 	open      int
 	restoring bool
 	closing   bool
@@ -169,21 +165,21 @@ func (p *player) tell(fact any) {
 		case *lending.Resumed:
 			p.said.WriteString("lending: go on\n")
 		case *lending.Said:
-			fmt.Fprintf(&p.said, "log: %s: %s", m.Level, m.Phrase)
+			fmt.Fprintf(p.said, "log: %s: %s", m.Level, m.Phrase)
 			if why := m.Fields["why"]; why != nil {
-				fmt.Fprintf(&p.said, ": %v", why)
+				fmt.Fprintf(p.said, ": %v", why)
 			}
 			p.said.WriteString("\n")
 		case *protocol.QuietAsked:
-			fmt.Fprintf(&p.said, "partitions: round %d, requisites %v\n", m.Round, m.Requisites)
+			fmt.Fprintf(p.said, "partitions: round %d, requisites %v\n", m.Round, m.Requisites)
 		case *protocol.RoundBegun:
-			fmt.Fprintf(&p.said, "partitions: a round begins at %s\n", m.At.Sub(begun))
+			fmt.Fprintf(p.said, "partitions: a round begins at %s\n", m.At.Sub(begun))
 		case *RoundsChanged:
 			last := p.course.o.Series.last()
-			fmt.Fprintf(&p.said, "rounds.json: round %d, %d new, ended %v\n", last.Number, last.New,
+			fmt.Fprintf(p.said, "rounds.json: round %d, %d new, ended %v\n", last.Number, last.New,
 				!last.Ended.IsZero())
 		default:
-			fmt.Fprintf(&p.said, "%T\n", m)
+			fmt.Fprintf(p.said, "%T\n", m)
 		}
 	}
 }

@@ -19,17 +19,13 @@ import (
 //
 // Host h7 has number 7; others are numbered as they come.
 func TestScripts(t *testing.T) {
-	scripttest.Play(t, func() func([][]string) (string, error) {
+	scripttest.Play(t, func(said *strings.Builder) (func([]string) error, func()) {
 		p := player{hosts: map[string]uint64{}}
-		return func(commands [][]string) (followed string, err error) {
-			for _, words := range commands {
-				answer, err := p.play(words)
-				if followed += answer; err != nil {
-					return followed, fmt.Errorf("%q: %w", words, err)
-				}
-			}
-			return followed, nil
-		}
+		return func(words []string) error {
+			answer, err := p.play(words)
+			said.WriteString(answer)
+			return err
+		}, nil
 	})
 }
 

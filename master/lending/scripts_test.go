@@ -30,17 +30,9 @@ import (
 //	halt    go    deposed TERM    tick [unstored]    ticks 60s: one a second
 //	slaves                  stalled
 func TestScripts(t *testing.T) {
-	scripttest.Play(t, func() func([][]string) (string, error) {
-		p := player{}
-		return func(commands [][]string) (string, error) {
-			p.said.Reset()
-			for _, words := range commands {
-				if err := p.play(words); err != nil {
-					return p.said.String(), fmt.Errorf("%q: %w", words, err)
-				}
-			}
-			return p.said.String(), nil
-		}
+	scripttest.Play(t, func(said *strings.Builder) (func([]string) error, func()) {
+		p := player{said: said}
+		return p.play, nil
 	})
 }
 
@@ -57,7 +49,7 @@ func (p place) GetId() string      { return string(p) }
 type player struct {
 	now  time.Time
 	desk *Desk
-	said strings.Builder
+	said *strings.Builder
 	// serials of the slaves
 	serial uint64
 }
@@ -121,12 +113,12 @@ func (p *player) play(line []string) error {
 		return err
 	case "slaves":
 		for _, s := range p.desk.Slaves(p.now) {
-			fmt.Fprintf(&p.said, "%s: %s, %d of %d hosts, impossible %d, declined %d\n", s.Name, s.State, s.Leases,
+			fmt.Fprintf(p.said, "%s: %s, %d of %d hosts, impossible %d, declined %d\n", s.Name, s.State, s.Leases,
 				s.Slots, s.Impossible, s.Declined)
 		}
 	case "stalled":
 		reasons, says := p.desk.Stalled(p.now, time.Minute, 7)
-		fmt.Fprintf(&p.said, "%v: %s\n", reasons, says)
+		fmt.Fprintf(p.said, "%v: %s\n", reasons, says)
 	default:
 		return p.tell(line[0], w)
 	}
@@ -246,7 +238,7 @@ func (p *player) report(e *Effect) {
 	if e.To == Actor {
 		to = e.Address.GetId()
 	}
-	say := func(format string, args ...any) { fmt.Fprintf(&p.said, to+": "+format+"\n", args...) }
+	say := func(format string, args ...any) { fmt.Fprintf(p.said, to+": "+format+"\n", args...) }
 	message := e.Message
 	if of, ok := message.(*protocol.ToHost); ok {
 		to, message = "wake "+of.Host, of.Message

@@ -14,9 +14,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected parts of testdata/*.script")
 
-// Play plays every testdata/*.script, each with what begin returns: a function that carries out the commands of a
-// block, each in words, and says what followed.
-func Play(t *testing.T, begin func() func(commands [][]string) (string, error)) {
+// Play plays every testdata/*.script, each with what begin returns: play carries out a command, which is in words, and
+// after, if there is one, ends a block. Both write what followed to said.
+func Play(t *testing.T, begin func(said *strings.Builder) (play func(words []string) error, after func())) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.script")
 	if err != nil || len(files) == 0 {
@@ -28,7 +28,9 @@ func Play(t *testing.T, begin func() func(commands [][]string) (string, error)) 
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := rewritten(t, string(text), begin())
+			said := new(strings.Builder)
+			play, after := begin(said)
+			got := rewritten(t, string(text), said, play, after)
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
@@ -41,7 +43,7 @@ func Play(t *testing.T, begin func() func(commands [][]string) (string, error)) 
 }
 
 // rewritten is a script with what follows now.
-func rewritten(t *testing.T, text string, play func([][]string) (string, error)) string {
+func rewritten(t *testing.T, text string, said *strings.Builder, play func([]string) error, after func()) string {
 	var got strings.Builder
 	for i, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		lines, _, found := strings.Cut(block+"\n", "----\n")
@@ -52,17 +54,20 @@ func rewritten(t *testing.T, text string, play func([][]string) (string, error))
 		if !found {
 			continue // a comment
 		}
-		var commands [][]string
+		said.Reset()
 		for line := range strings.Lines(lines) {
-			if words := strings.Fields(line); len(words) > 0 && !strings.HasPrefix(words[0], "#") {
-				commands = append(commands, words)
+			words := strings.Fields(line)
+			if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+				continue
+			}
+			if err := play(words); err != nil {
+				t.Fatalf("%q: %v, after\n%s%s", words, err, got.String(), said)
 			}
 		}
-		followed, err := play(commands)
-		if err != nil {
-			t.Fatalf("%v, in\n%s, after\n%s%s", err, lines, got.String(), followed)
+		if after != nil {
+			after()
 		}
-		got.WriteString("----\n" + followed)
+		got.WriteString("----\n" + said.String())
 	}
 	return got.String()
 }

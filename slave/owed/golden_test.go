@@ -19,21 +19,14 @@ import (
 //
 // What follows is what comes out of the commands, and what is kept then.
 func TestScripts(t *testing.T) {
-	scripttest.Play(t, func() func([][]string) (string, error) {
-		p := &player{now: begun}
+	scripttest.Play(t, func(said *strings.Builder) (func([]string) error, func()) {
+		p := &player{now: begun, said: said}
 		p.lease = New(7, "http://a.test", p)
-		return func(commands [][]string) (string, error) {
-			p.said.Reset()
-			for _, words := range commands {
-				if err := p.play(words); err != nil {
-					return p.said.String(), fmt.Errorf("%q: %w", words, err)
-				}
-			}
-			fmt.Fprintf(&p.said, "kept: %d facts\n", p.facts)
+		return p.play, func() {
+			fmt.Fprintf(said, "kept: %d facts\n", p.facts)
 			if p.lease.Waiting() {
-				p.said.WriteString("facts wait\n")
+				said.WriteString("facts wait\n")
 			}
-			return p.said.String(), nil
 		}
 	})
 }
@@ -47,7 +40,7 @@ type player struct {
 	lease        Lease
 	facts, bytes int
 	near         bool
-	said         strings.Builder
+	said         *strings.Builder
 }
 
 func (p *player) Keep(facts, bytes int) { p.facts, p.bytes = p.facts+facts, p.bytes+bytes }
@@ -134,31 +127,31 @@ func (p *player) report() {
 			if i > 0 {
 				p.said.WriteString(",")
 			}
-			fmt.Fprintf(&p.said, " %d", f.Seq)
+			fmt.Fprintf(p.said, " %d", f.Seq)
 			ago := int64(0)
 			switch {
 			case f.Visited != nil:
 				ago = f.Visited.AgoNs
-				fmt.Fprintf(&p.said, " %s", f.Visited.Url)
+				fmt.Fprintf(p.said, " %s", f.Visited.Url)
 				if n := len(f.Visited.Links.GetUrls()); n > 0 {
-					fmt.Fprintf(&p.said, " with %d links", n)
+					fmt.Fprintf(p.said, " with %d links", n)
 				}
 			case f.Rules != nil:
 				ago = f.Rules.AgoNs
 				p.said.WriteString(" robots")
 			case f.More != nil:
-				fmt.Fprintf(&p.said, " %d links", len(f.More.Urls))
+				fmt.Fprintf(p.said, " %d links", len(f.More.Urls))
 			case f.Finished != nil:
-				fmt.Fprintf(&p.said, " finished, %s", f.Finished.Why)
+				fmt.Fprintf(p.said, " finished, %s", f.Finished.Why)
 			}
 			if ago > 0 {
-				fmt.Fprintf(&p.said, " %v ago", time.Duration(ago))
+				fmt.Fprintf(p.said, " %v ago", time.Duration(ago))
 			}
 			if f.Pressing {
 				p.said.WriteString(" pressing")
 			}
 			if f.Lease != 7 || f.Host != "http://a.test" {
-				fmt.Fprintf(&p.said, " of lease %d of %s", f.Lease, f.Host)
+				fmt.Fprintf(p.said, " of lease %d of %s", f.Lease, f.Host)
 			}
 		}
 		p.said.WriteString("\n")

@@ -26,18 +26,9 @@ import (
 //
 // What follows is what comes out of the commands, and what is to be done then.
 func TestScripts(t *testing.T) {
-	scripttest.Play(t, func() func([][]string) (string, error) {
-		p := &player{now: begun}
-		return func(commands [][]string) (string, error) {
-			p.said.Reset()
-			for _, words := range commands {
-				if err := p.play(words); err != nil {
-					return p.said.String(), fmt.Errorf("%q: %w", words, err)
-				}
-			}
-			p.step()
-			return p.said.String(), nil
-		}
+	scripttest.Play(t, func(said *strings.Builder) (func([]string) error, func()) {
+		p := &player{now: begun, said: said}
+		return p.play, p.step
 	})
 }
 
@@ -52,7 +43,7 @@ type player struct {
 	walk   *Walk
 	scarce bool
 	file   *File // after the last answer for the rules
-	said   strings.Builder
+	said   *strings.Builder
 }
 
 // step says what is to be done.
@@ -72,7 +63,7 @@ func (p *player) step() {
 	}
 }
 
-func (p *player) say(format string, a ...any) { fmt.Fprintf(&p.said, format+"\n", a...) }
+func (p *player) say(format string, a ...any) { fmt.Fprintf(p.said, format+"\n", a...) }
 
 func (p *player) tell(visits []*messages.PageVisited) {
 	for _, v := range visits {
