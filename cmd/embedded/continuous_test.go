@@ -224,6 +224,9 @@ func checkReport(t *testing.T, dir string, hosts map[string]store.HostRecord, pa
 			p.Connections, len(hosts))
 	}
 	if *reportInto != "" {
+		if err := os.MkdirAll(*reportInto, 0o755); err != nil {
+			t.Fatal(err)
+		}
 		for _, f := range r.Figures(false) {
 			for ending, write := range map[string]func(io.Writer) error{"svg": f.Chart.WriteSVG,
 				"csv": f.Chart.WriteCSV} {

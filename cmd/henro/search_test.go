@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"henro/actors/actortest"
 	"henro/cmd/config"
-	"henro/cmd/embedded/crawltest"
 	"henro/cmd/replay"
 	"henro/store/archive/captures"
 	"henro/store/archive/warc"
@@ -91,7 +91,7 @@ func TestAReplayFindsWordsInTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer archive.Close()
-	server := replay.NewServer(archive, replay.DefaultOptions(), crawltest.QuietLog())
+	server := replay.NewServer(archive, replay.DefaultOptions(), actortest.Log())
 	ask := func(words string) string {
 		t.Helper()
 		answer := httptest.NewRecorder()

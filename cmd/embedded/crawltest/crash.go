@@ -22,6 +22,7 @@ type Cable struct {
 	conns []net.Conn
 }
 
+// Dial reaches a host, until the cable is cut.
 func (c *Cable) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,6 +36,7 @@ func (c *Cable) Dial(ctx context.Context, network, address string) (net.Conn, er
 	return conn, err
 }
 
+// Sever cuts it for good.
 func (c *Cable) Sever() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

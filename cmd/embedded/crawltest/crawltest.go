@@ -3,13 +3,10 @@ package crawltest
 
 import (
 	"context"
-	"io"
 	"net"
 	"net/http"
 	"testing"
 	"time"
-
-	"github.com/sirupsen/logrus"
 
 	"henro/actors/actortest"
 	"henro/actors/reading"
@@ -18,12 +15,6 @@ import (
 	"henro/cmd/fakeweb"
 	"henro/master"
 )
-
-func QuietLog() *logrus.Entry {
-	logger := logrus.New()
-	logger.SetOutput(io.Discard)
-	return logrus.NewEntry(logger)
-}
 
 // Of makes an embedded crawl of a fakeweb, in memory and virtual time.
 func Of(t *testing.T, dir string, web *fakeweb.Web, depth int, change func(*master.Options)) *embedded.Crawl {
@@ -48,10 +39,11 @@ func Of(t *testing.T, dir string, web *fakeweb.Web, depth int, change func(*mast
 	return &embedded.Crawl{
 		Options: o,
 		Work:    config.Work{Connections: 64, WARCPrefix: "test", WARCSize: 1 << 30, Dedup: true},
-		Seeds:   seeds, Log: QuietLog(), Dial: web.DialContext,
+		Seeds:   seeds, Log: actortest.Log(), Dial: web.DialContext,
 	}
 }
 
+// Run runs a crawl to its end.
 func Run(t *testing.T, e *embedded.Crawl) master.Status {
 	t.Helper()
 	status, err := e.Run(t.Context(), func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
@@ -85,6 +77,7 @@ func Bubble(t *testing.T, web fakeweb.Options, depth int, change func(*master.Op
 	return w, dir, status
 }
 
+// Ask asks a running Master something that is answered by its status.
 func Ask(t *testing.T, ctx context.Context, node *master.Node, command any) *master.Status {
 	t.Helper()
 	status, err := master.Ask[*master.Status](ctx, node, command)
@@ -109,7 +102,7 @@ func (p pipes) Close() error { return nil }
 
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-func (p pipes) Dial(context.Context, string, string) (net.Conn, error) {
+func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	p <- theirs
 	return ours, nil
@@ -127,7 +120,7 @@ func At(t *testing.T, dir string, handler http.Handler, change func(*master.Opti
 	o.Dir, o.Store.NoSync, o.Hosts.Politeness.Floor = dir, true, time.Second
 	o.Fetch.UserAgent = config.UserAgent("test@example.org")
 	change(&o)
-	e := &embedded.Crawl{Options: o, Log: QuietLog(), Dial: listener.Dial,
+	e := &embedded.Crawl{Options: o, Log: actortest.Log(), Dial: listener.dial,
 		Work: config.Work{Connections: 8, WARCPrefix: "test", WARCSize: 1 << 30}}
 	for _, raw := range seeds {
 		seed, err := config.ParseSeed(raw, o.Depth)

@@ -37,6 +37,7 @@ type Site struct {
 	Cookies bool // one was sent
 }
 
+// Dial reaches the site under whatever name.
 func (s *Site) Dial(context.Context, string, string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	go func() {
@@ -110,6 +111,7 @@ func LinksTo(count int, prefixes ...string) string {
 	return b.String()
 }
 
+// StopList reads the stop list of a crawl that has ended: prefixes, each with its reason.
 func StopList(t *testing.T, dir string) (prefixes []string) {
 	t.Helper()
 	state, err := store.OpenState(filepath.Join(dir, "state"), store.DefaultOptions())

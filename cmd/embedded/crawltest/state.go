@@ -114,6 +114,7 @@ func StateIn(t *testing.T, dir string) (hosts map[string]store.HostRecord, pages
 	return StateOf(t, state)
 }
 
+// StateOf reads the hosts and pages of a state that is open.
 func StateOf(t *testing.T, state *store.State) (hosts map[string]store.HostRecord, pages map[string]store.Page) {
 	t.Helper()
 	hosts, pages = map[string]store.HostRecord{}, map[string]store.Page{}
@@ -220,6 +221,7 @@ func Captured(t *testing.T, dir string) map[string]bool {
 	return urls
 }
 
+// Reachable are the URLs that a correct crawl of a web fetches.
 func Reachable(t *testing.T, w *fakeweb.Web, depth int) []string {
 	t.Helper()
 	truth, err := w.Reachable(fakeweb.Crawl{Seeds: w.Seeds(), Depth: depth, At: time.Now()})
