@@ -143,6 +143,7 @@ func (a *Archivist) start(ctx actor.Context) {
 	a.files = &files{o: a.o.Writer, payloads: a.o.Payloads, log: a.log}
 	a.group.Start(ctx, "binder", func(time.Time) *binding { return new(binding) }, a.files.store)
 	a.group.By(ctx, time.Now())
+	a.group.Turn(ctx, func(*binding) {}) // not through the mailbox, where captures may lie already
 }
 
 // gather takes a capture into the batch.
