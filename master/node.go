@@ -66,7 +66,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	o.Fetch.Include, o.Fetch.Exclude = o.Scope.Include, o.Scope.Exclude
 	o.Fetch.Sitemaps = o.Hosts.Sitemaps
 	o.Fetch.Near = o.Fetch.Near && o.Store.Contents > 0
-	if o.Partition.SkipLinks {
+	if o.SkipLinks {
 		o.Hosts.Follow = false // whose text a page has is known here alone
 	}
 	m := &o.Hosts.Admission

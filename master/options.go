@@ -28,6 +28,7 @@ type Options struct {
 	Depth     int // links followed from a seed; negative: without end
 	Hosts     host.Options
 	Partition partition.Options
+	SkipLinks bool // links of pages whose main text another had first are left out (package copies)
 	Store     store.Options
 	// which URLs are visited next, and with slots and ranked which are kept at all; its interval is that of politeness.
 	// Default host: the Hosts take turns, and everything is kept

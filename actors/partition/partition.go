@@ -37,9 +37,7 @@ type Options struct {
 	// known pages in line for their hosts at most, 0: the due are not looked for. What is beyond stays in the time
 	// queue
 	DueAhead int
-	// links of a page whose main text another had first are not followed if they lead where those of that page lead
-	SkipLinks bool
-	Rounds    bool // each known page is visited once in each round (protocol.RoundBegun), and not when it is due
+	Rounds   bool // each known page is visited once in each round (protocol.RoundBegun), and not when it is due
 }
 
 // DefaultOptions lose at most five seconds of results in a crash; they are fetched again.
@@ -290,8 +288,8 @@ func (p *Partition) takeParcels(ctx actor.Context, parcels []store.Parcel) {
 
 // write adds to the batch. URLs of other partitions go to the outbox in the transaction of the page that had them.
 func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
-	if p.o.SkipLinks && len(m.Candidates) > 0 {
-		m = p.spareCopies(m)
+	if p.order.Sieve != nil {
+		m = p.order.Sieve(m)
 	}
 	for i := range m.Visits {
 		p.storeVisit(&m.Visits[i])

@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"henro/actors/admission"
-	"henro/actors/partition"
+	"henro/actors/copies"
 	"henro/actors/scope"
 	"henro/actors/topic"
 	"henro/messages/outlink"
@@ -102,7 +102,7 @@ func refer(in *scope.Rules, m *Settings, page *store.Page, l *outlink.Outlink) *
 	to, reason := m.Admission.Link(in, on, l)
 	r.anchor, r.topic, r.handed = l.Anchor, to.Topic, on.Topic
 	r.requisite = to.Requisite > 0 && to.Requisite != outlink.PageToo
-	if to := partition.Counterpart(page.URL, page.SameAs, l.URL); m.SkipLinks && page.SameAs != "" && to != l.URL &&
+	if to := copies.Counterpart(page.URL, page.SameAs, l.URL); m.SkipLinks && page.SameAs != "" && to != l.URL &&
 		!r.requisite && reason == admission.None {
 		r.reason = admission.Copy
 		say("%s links to it, and has the text of %s: if all their links agree, %s is visited in its place", page.URL,

@@ -8,7 +8,6 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/host"
-	"henro/actors/partition"
 	"henro/actors/politeness"
 	"henro/actors/revisit"
 	"henro/actors/scope"
@@ -39,7 +38,7 @@ func SettingsOf(h *host.Options, scope scope.Options, skipLinks bool) Settings {
 // defaultSettings are those of a crawl of which nothing is written down.
 func defaultSettings() Settings {
 	h := host.DefaultOptions()
-	return SettingsOf(&h, scope.DefaultOptions(), partition.DefaultOptions().SkipLinks)
+	return SettingsOf(&h, scope.DefaultOptions(), false)
 }
 
 // ReadJSON reads a file of a crawl's directory; where there is none, thing stays as it is.

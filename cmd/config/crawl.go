@@ -270,7 +270,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if o.Hosts.Aliases == host.MapAliases && c.Frontier != string(frontier.PolicyHost) {
 		return o, Usage("--aliases map needs --frontier host: others bound what waits")
 	}
-	o.Fetch.Near, o.Partition.SkipLinks = c.Near != "off", c.Near == "skip-links"
+	o.Fetch.Near, o.SkipLinks = c.Near != "off", c.Near == "skip-links"
 	switch {
 	case c.Near == "off" && c.Aliases == "off":
 		o.Store.Contents = 0

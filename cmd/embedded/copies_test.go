@@ -15,7 +15,7 @@ import (
 func TestLinksOfCopiesAreNotFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := crawltest.AliasWeb(t, 9)
-		skipping := func(o *master.Options) { o.Partition.SkipLinks = true }
+		skipping := func(o *master.Options) { o.SkipLinks = true }
 		dir, status := crawltest.OverCrashes(t, web, skipping, 200*time.Second, 150*time.Second)
 		had, pages := map[string]bool{}, crawltest.Visited(t, dir)
 		for url := range pages {

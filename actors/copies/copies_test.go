@@ -1,4 +1,4 @@
-package partition_test
+package copies_test
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 
 	"henro/actors/actortest"
 	"henro/actors/admission"
+	"henro/actors/copies"
 	"henro/actors/partition"
 	"henro/actors/protocol"
 	"henro/messages/outlink"
@@ -27,7 +28,7 @@ func TestTheCounterpartOfALink(t *testing.T) {
 		{"http://a.test/x?s=1", "http://a.test/x?s=2", "http://a.test/y?s=1", "http://a.test/y?s=1"},
 		{"http://a.test/", "http://a.test/", "http://a.test/y", "http://a.test/y"},
 	} {
-		if got := partition.Counterpart(c.page, c.first, c.url); got != c.want {
+		if got := copies.Counterpart(c.page, c.first, c.url); got != c.want {
 			t.Errorf("%s of %s, which is %s, leads to %s, not %s", c.url, c.page, c.first, got, c.want)
 		}
 	}
@@ -61,14 +62,18 @@ func TestLinksOfCopiesAreLeftOut(t *testing.T) {
 		}, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			state := openState(t, 1)
+			options := store.DefaultOptions()
+			options.Partitions, options.NoSync = 1, true
+			state, err := store.OpenState(t.TempDir(), options)
+			if err != nil {
+				t.Fatal(err)
+			}
 			defer state.Close()
 			system := actortest.System(t)
 			around := actortest.NewProbe(t, system, "around")
-			o := partition.DefaultOptions()
-			o.SkipLinks = true
-			pid := around.Spawn(t, partition.Props(o, partition.Order{}, state, 0, around.PID, around.PID,
-				actortest.Log()), "partition")
+			pid := around.Spawn(t, partition.Props(partition.DefaultOptions(),
+				partition.Order{Sieve: copies.Sieve(state)}, state, 0, around.PID, around.PID, actortest.Log()),
+				"partition")
 			visit := func(host string, number uint64, change func(*store.Visited, []store.Candidate)) string {
 				v := store.Visited{Page: store.Page{URL: host + "/", Depth: 1, DepthLeft: 3, Number: number,
 					Status: 200, LastVisit: time.Now(), MainDigest: 7, SimHash: 1}, Links: []outlink.Outlink{
