@@ -7,9 +7,9 @@ const (
 	Slow    = "slow"    // it does not come in time
 )
 
-// Broken says what is broken about a page of which a visit had this end; "" if nothing is, or nothing is known. What is
-// the fault of the host, not of the page, proves nothing: a name that does not resolve, a port that is closed, a host
-// that asks for patience. Nor do redirects, which the thesis stopped at: today they are how hosts move.
+// Broken says what is broken about a page whose visit ended so; "" if nothing is, or the visit does not tell. A fault
+// of the host proves nothing about the page: a name that does not resolve, a port that is closed, a host that asks for
+// patience. Nor do redirects, which the thesis stopped at: today they are how hosts move.
 func Broken(status uint32, reason Reason) string {
 	switch reason {
 	case Reason_NONE:

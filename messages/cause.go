@@ -43,8 +43,8 @@ func (c Cause) String() string {
 // MaxSays bounds what is kept of the words of an error: those of package net with two addresses take some 120 bytes.
 const MaxSays = 200
 
-// Says makes the words of an error fit to be kept and shown: one line, valid UTF-8, at most MaxSays bytes. Servers have
-// a say in them.
+// Says makes the words of an error fit to be kept and shown: one line, valid UTF-8, at most MaxSays bytes. A host may
+// have written part of them.
 func Says(words string) string {
 	words = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || unicode.IsControl(r) || !unicode.IsPrint(r) {

@@ -8,9 +8,8 @@ type Claim struct {
 	Boot  string
 }
 
-// Beats reports whether the master of c leads a crawl that the master of other claims, too: the greater term leads, and
-// in the same term, of two copies of one state, the process that was started first. A master that does not say its term
-// is taken to be of whichever crawl.
+// Beats reports whether c leads the crawl that both claim: the greater term leads, and in the same term, of two copies
+// of one state, the process that was started first. A master that does not say its crawl may be of any.
 func (c Claim) Beats(other Claim) bool {
 	if c.Crawl != other.Crawl && c.Crawl != "" && other.Crawl != "" {
 		return false

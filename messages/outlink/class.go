@@ -55,7 +55,7 @@ func (c *Classes) Set(list string) (err error) {
 	return err
 }
 
-// Type is what a flag of this type is followed by.
+// Type is the word for the value in the help of a flag.
 func (c *Classes) Type() string { return "CLASSES" }
 
 // Has reports whether a link of kind k is a requisite of one of these classes.

@@ -6,8 +6,8 @@ const UnlimitedDepth = 127
 // MaxDepth is the last depth that is counted: pages deeper than this have it too.
 const MaxDepth = 254
 
-// PageToo stands in the place of how far from a page a requisite is, for what is a page by itself and a requisite of
-// another as well: a frame, an image that is linked to.
+// PageToo stands in the place of the distance of a requisite from its page, for a page that is a requisite of another
+// as well: a frame, an image that is linked to.
 const PageToo = 7
 
 // MaxRedirects is how many redirects in a row are counted.

@@ -58,7 +58,7 @@ func ParseFrequency(word string) Frequency {
 // Priority is the priority of a sitemap in tenths, plus one; 0: none is given, which the protocol takes for 0.5.
 type Priority uint8
 
-// ParsePriority reads a number from 0 to 1; what is none says nothing.
+// ParsePriority reads a number from 0 to 1; any other text says nothing.
 func ParsePriority(word string) Priority {
 	p, err := strconv.ParseFloat(strings.Replace(word, ",", ".", 1), 64)
 	if err != nil || !(p >= 0 && p <= 1) {

@@ -37,7 +37,7 @@ const (
 	Font       Kind = 42 // url() in @font-face
 	Manifest   Kind = 43 // link rel=manifest
 	Fetch      Kind = 44 // preload as=fetch: data that a script will ask for
-	Preview    Kind = 45 // what other sites show of the page: og:image, twitter:image, image_src
+	Preview    Kind = 45 // what is shown of the page where it is linked to: og:image, twitter:image, image_src
 	firstEmbed      = Image
 )
 

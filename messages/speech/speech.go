@@ -33,7 +33,7 @@ func (s Sentence) IsZero() bool { return s.Words == "" }
 // Language puts sentences into words.
 type Language struct {
 	Words map[string]string   // by the English ones
-	Value func(value any) any // a fact as it is written; what is not of interest is given back as it came
+	Value func(value any) any // a fact as it is written; one that needs no form of its own comes back as it is
 }
 
 // English is the language of terminals, logs and JSON.
@@ -86,8 +86,8 @@ func (s *Sentence) UnmarshalText(text []byte) error {
 
 var verb = regexp.MustCompile(`%[.0-9]*[a-z]`)
 
-// Heard is the sentence that a text in English was, if it was one of these; otherwise the text as it is. Its values are
-// text. It is for what was written out before it was kept.
+// Heard finds the sentence, one of these, that an English text was written from; if there is none, the text is the
+// sentence. Its values are text. It is for sentences that were kept written out.
 func Heard(text string, oneOf ...string) Sentence {
 	for _, words := range oneOf {
 		var pattern strings.Builder

@@ -90,8 +90,8 @@ func Line(text string) string {
 	return string(shown)
 }
 
-// Formula reports whether spreadsheets take text that begins so for a formula. In a table for them such text gets an
-// apostrophe before it, and so does what begins with one: who reads the table otherwise takes one apostrophe away.
+// Formula reports whether spreadsheets take text that begins so for a formula. A table for them has an apostrophe
+// before such text, and before text that begins with one, so that other readers of it always take one away.
 func Formula(first rune) bool { return strings.ContainsRune("=+-@＝＋－＠\t\r\n'", first) }
 
 // Cell is text as it stands in a table for spreadsheets.
@@ -102,7 +102,7 @@ func Cell(text string) string {
 	return text
 }
 
-// Writer shows what is written to it; newlines and tabs are its own. Several goroutines may write at once.
+// Writer shows what is written to it, newlines and tabs as they are. Several goroutines may write at once.
 type Writer struct {
 	to       io.Writer
 	terminal bool
@@ -112,7 +112,7 @@ type Writer struct {
 	rest    []byte // a character that is not whole yet
 }
 
-// To returns what shows text on w, which is a terminal or not.
+// To returns a Writer that shows text on w.
 func To(w io.Writer, terminal bool) *Writer { return &Writer{to: w, terminal: terminal} }
 
 // Write shows text. A character that is cut at its end is shown with the next text.
@@ -127,7 +127,7 @@ func (w *Writer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Behind returns what w shows its text on; w itself, if it is no Writer.
+// Behind returns the writer behind w; w itself, if it is no Writer.
 func Behind(w io.Writer) io.Writer {
 	if shown, ok := w.(*Writer); ok {
 		return shown.to
@@ -135,7 +135,7 @@ func Behind(w io.Writer) io.Writer {
 	return w
 }
 
-// Exact returns what takes bytes as they are: for formats with rules of their own. On a terminal they are shown all the
+// Exact returns a writer that changes no byte, for formats with rules of their own. On a terminal it escapes all the
 // same.
 func Exact(w io.Writer) io.Writer {
 	if shown, ok := w.(*Writer); ok && !shown.terminal {

@@ -45,8 +45,8 @@ func appendReference(out []byte, r rune) []byte {
 	return append(strconv.AppendInt(out, int64(r), 10), "%3B"...)
 }
 
-// encodeRune returns the bytes of a character beyond ASCII, "" if the encoding has it not. It mends golang.org/x/text
-// where that differs from the Encoding Standard.
+// encodeRune returns the bytes of a character beyond ASCII, "" if the encoding does not have it. It mends
+// golang.org/x/text where that differs from the Encoding Standard.
 func encodeRune(enc encoding.Encoding, r rune) string {
 	switch enc {
 	case japanese.ShiftJIS, japanese.EUCJP:
@@ -104,8 +104,7 @@ func decodeOne(decoder *encoding.Decoder, lead, trail byte) (rune, bool) {
 	return r, err == nil && r != utf8.RuneError && n == len(b)
 }
 
-// encodeISO2022JP is the standard's encoder: x/text's neither knows the Roman state nor half-width katakana as
-// full-width.
+// encodeISO2022JP is the standard's encoder: that of x/text has no Roman state and does not widen half-width katakana.
 func encodeISO2022JP(s string) string {
 	const (
 		ascii = "\x1b(B"

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// memoSize bounds the answers a Resolver remembers, maxMemoRef the references worth remembering: 2,048 answers are
-// about 0.5 MB at the most. memoKept is from what size on a memo is not kept for the next host: to empty it would take
-// longer than to begin another.
+// memoSize bounds the answers a Resolver remembers, maxMemoRef the length of the references worth remembering: 2,048
+// answers are about 0.5 MB at the most. A memo of more than memoKept answers is not emptied for the next host: that
+// would take longer than to make another.
 const (
 	memoSize   = 2048
 	maxMemoRef = 256

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// Rules name what an operator holds to be without meaning in URLs. They go beyond what every server agrees on, so none
-// is on by default; the zero value changes nothing.
+// Rules name the parts of URLs that an operator has dropped as meaningless. Not every host agrees with them, so none is
+// on by default; the zero value changes nothing.
 type Rules struct {
 	// drop session identifiers: ;jsessionid=…, PHPSESSID, ASPSESSIONID…, CFID with CFTOKEN, /(S(…))/ of ASP.NET, a long
 	// sid
@@ -78,7 +78,7 @@ func (r *Rules) drops(name, value string) bool {
 			name == "oscsid"))
 }
 
-// isToken reports whether a value looks made up by a machine: 16 letters and digits or more.
+// isToken reports whether a value looks made up by a machine: 16 or more letters, digits, hyphens and underscores.
 func isToken(value string) bool {
 	if len(value) < 16 {
 		return false

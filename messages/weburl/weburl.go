@@ -87,7 +87,7 @@ var parsers = sync.Pool{New: func() any { return new(parser) }}
 // url parses and copies the result out of the buffer.
 func (p *parser) url(base *target, raw string) (URL, error) {
 	if cap(p.out) > maxRaw {
-		p.out = nil // grown by one monster
+		p.out = nil // one very long URL made it grow
 	}
 	p.out = p.out[:0]
 	if err := p.parse(raw, base); err != nil {
@@ -204,7 +204,7 @@ func HostName(host string) string {
 	return name
 }
 
-// SplitHost takes apart what URL.Host returned. The port is the effective one; it is 0 if host is nothing of that kind.
+// SplitHost takes apart what URL.Host returned. The port is the effective one; it is 0 if host has another form.
 func SplitHost(host string) (scheme, name string, port uint16) {
 	scheme, name, found := strings.Cut(host, "://")
 	if !found {
