@@ -11,7 +11,7 @@ var (
 	// ErrKeyOpen is returned for a key file that every user of the machine can read.
 	ErrKeyOpen = errors.New("every user can read it")
 	// ErrNotWhole is returned where the credential of a node is asked for what only the whole key can do.
-	ErrNotWhole = errors.New("only what one node needs of the key is in this file: use the whole key")
+	ErrNotWhole = errors.New("this file holds only what one node needs of the key: use the whole key")
 	// ErrNoSuchKey is returned for an id that no key of the file has.
 	ErrNoSuchKey = errors.New("not in this file: henro key list shows those that are")
 	// ErrRevoked is returned for the certificate of a node that was revoked.

@@ -21,11 +21,11 @@ import (
 )
 
 // guard stands before protoactor's remote, which believes everything it receives: an index out of range, a type it does
-// not know or a Terminated of no actor ends its process, and Stop, PoisonPill and the activator are open to all. It
-// lets pass henro's own messages and what watching needs, from anybody who could connect, to actors of this process
-// only.
+// not know or a Terminated of no actor ends its process, and Stop, PoisonPill and the activator are open to all. The
+// guard lets pass henro's own messages and what watching needs, from anybody who could connect, to actors of this
+// process only.
 type guard struct {
-	address string // of this process: what is meant for others would be passed on, for ever when it is an alias of ours
+	address string // of this process; remote would pass on what is meant for another, for ever if it leads back here
 	gate    *Gate
 	log     *logrus.Entry
 	warn    *rate.Limiter
@@ -57,7 +57,7 @@ func (g *guard) refused() Refused {
 		Streams: g.panics.Load()}
 }
 
-// say logs at most one line a second, so that connections all night do not fill the disk.
+// say logs at most one line a second, so that a stranger who connects all night does not fill the disk.
 func (g *guard) say(phrase string, fields logrus.Fields) {
 	if g.warn.Allow() {
 		g.log.WithFields(fields).Warn(phrase)
@@ -68,7 +68,7 @@ func (g *guard) say(phrase string, fields logrus.Fields) {
 func (g *guard) unary(_ context.Context, _ any, info *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
 	g.calls.Add(1)
 	g.say("call refused", logrus.Fields{"call": info.FullMethod})
-	return nil, status.Error(codes.PermissionDenied, remoteRefusedBy)
+	return nil, status.Error(codes.PermissionDenied, onlyOwnMessages)
 }
 
 // stream filters the messages of one peer; a panic ends the stream instead of the process.
@@ -103,7 +103,7 @@ func (s *guardedStream) RecvMsg(m any) error {
 	}
 	sent, ok := m.(*remote.RemoteMessage)
 	if !ok {
-		return status.Error(codes.InvalidArgument, remoteRefusedBy)
+		return status.Error(codes.InvalidArgument, onlyOwnMessages)
 	}
 	if c := sent.GetConnectRequest(); c != nil {
 		s.peer = c.GetServerConnection().GetAddress()
@@ -131,8 +131,8 @@ func (g *guard) sift(b *remote.MessageBatch, peer, name string) error {
 	if b == nil {
 		return nil
 	}
-	// The gossip says who lives at the address; the certificate proves who speaks. Without this a node could speak as
-	// any other, under the address of that one or under a gossip name that is not its own.
+	// The gossip says who lives at the address; the certificate proves who speaks. Without this check a node could
+	// speak as any other, from the address of that one or under its gossip name.
 	if name != "" && g.gate != nil && !g.gate.holds(peer, name) {
 		g.messages.Add(uint64(len(b.Envelopes)))
 		g.say("messages refused: the certificate is not that of the member at the address",

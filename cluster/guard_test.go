@@ -289,13 +289,13 @@ func TestDamagedFilesOfNodesAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := func(change func(*credential)) string {
-		c := own.members[0].own
+		c := own.keys[0].own
 		change(&c)
 		b, err := json.Marshal(&c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, id := base64.RawURLEncoding.EncodeToString(b), own.members[0].id
+		text, id := base64.RawURLEncoding.EncodeToString(b), own.keys[0].id
 		return nodeVersion + " " + id + " " + text + " " + keyCheck(id, text)
 	}
 	good := line(func(*credential) {})
@@ -359,7 +359,7 @@ func TestOfALongKeyFileLittleIsRead(t *testing.T) {
 // TestOnlyCertificatesOfNodesAreTaken: whatever else an authority may sign one day.
 func TestOnlyCertificatesOfNodesAreTaken(t *testing.T) {
 	whole := NewKeys()
-	ca, caKey, err := authority(*whole.members[0].secret)
+	ca, caKey, err := authority(*whole.keys[0].secret)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ var bootEncoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPa
 // new key everywhere, use it everywhere, remove the old one everywhere (rotate.go).
 type Keys struct {
 	mu      sync.RWMutex
-	members []member
+	keys    []fileKey
 	revoked []string // names of nodes
 
 	made    map[string]*tls.Certificate // by name, of the first key
@@ -71,7 +71,7 @@ type Keys struct {
 func NewKeys() *Keys {
 	var secret [secretSize]byte
 	rand.Read(secret[:]) // never fails since Go 1.24
-	return &Keys{members: []member{{id: keyID(secret), secret: &secret}}}
+	return &Keys{keys: []fileKey{{id: keyID(secret), secret: &secret}}}
 }
 
 // ReadKeys reads a key file, unless every user of the machine can: its readers belong to the cluster.
@@ -112,7 +112,7 @@ func ParseKeys(text []byte) (*Keys, error) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		m, err := member{}, error(nil)
+		m, err := fileKey{}, error(nil)
 		switch word := strings.Fields(line); word[0] {
 		case revokedVersion:
 			if len(word) != 2 {
@@ -125,22 +125,22 @@ func ParseKeys(text []byte) (*Keys, error) {
 		default:
 			var secret [secretSize]byte
 			secret, err = parseKey(line)
-			m = member{id: keyID(secret), secret: &secret}
+			m = fileKey{id: keyID(secret), secret: &secret}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
-		for _, known := range k.members {
+		for _, known := range k.keys {
 			if known.id == m.id {
 				return nil, fmt.Errorf("line %d: %w: the same key twice", number, ErrKeyDamaged)
 			}
 		}
-		k.members = append(k.members, m)
+		k.keys = append(k.keys, m)
 	}
 	switch {
-	case len(k.members) == 0:
+	case len(k.keys) == 0:
 		return nil, fmt.Errorf("%w: no key in it", ErrKeyDamaged)
-	case len(k.members) > maxKeys:
+	case len(k.keys) > maxKeys:
 		return nil, fmt.Errorf("%w: more than %d keys", ErrKeyDamaged, maxKeys)
 	}
 	return k, nil
@@ -193,8 +193,8 @@ func derive(secret [secretSize]byte, use string, n int) []byte {
 func (k *Keys) IDs() []string {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	ids := make([]string, len(k.members))
-	for i, m := range k.members {
+	ids := make([]string, len(k.keys))
+	for i, m := range k.keys {
 		ids[i] = m.id
 	}
 	return ids
@@ -207,8 +207,8 @@ func (k *Keys) MarshalText() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("# The key of a henro cluster: whoever can read this file belongs to the cluster. The first key is " +
 		"used, all are\n# accepted. Nodes read the file again when it changes: henro key add, use, remove, revoke.\n")
-	for i := range k.members {
-		b.WriteString(k.members[i].line())
+	for i := range k.keys {
+		b.WriteString(k.keys[i].line())
 	}
 	for _, name := range k.revoked {
 		fmt.Fprintln(&b, revokedVersion, name)
@@ -228,10 +228,10 @@ func groups(s string) string {
 // With returns the keys of k followed by those of other: the first round of a change of keys, or, the other way round,
 // the second.
 func (k *Keys) With(other *Keys) *Keys {
-	all := &Keys{members: slices.Clone(k.members), revoked: slices.Clone(k.revoked)}
-	for _, m := range other.members {
+	all := &Keys{keys: slices.Clone(k.keys), revoked: slices.Clone(k.revoked)}
+	for _, m := range other.keys {
 		if !slices.Contains(all.IDs(), m.id) {
-			all.members = append(all.members, m)
+			all.keys = append(all.keys, m)
 		}
 	}
 	return all
@@ -241,7 +241,7 @@ func (k *Keys) With(other *Keys) *Keys {
 func (k *Keys) gossipKeys() (all [][]byte) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	for _, m := range k.members {
+	for _, m := range k.keys {
 		key := m.own.Gossip
 		if m.secret != nil {
 			key = derive(*m.secret, useGossip, 32)
@@ -259,6 +259,7 @@ func (k *Keys) keyring(log *logrus.Entry) (*memberlist.Keyring, error) {
 		return nil, err
 	}
 	k.onChange(func() {
+		var err error
 		keys := k.gossipKeys()
 		for _, key := range keys {
 			err = errors.Join(err, ring.AddKey(key))
@@ -271,7 +272,6 @@ func (k *Keys) keyring(log *logrus.Entry) (*memberlist.Keyring, error) {
 		}
 		if err != nil {
 			log.WithField("err", err).Error("keys of the gossip cannot be changed")
-			err = nil
 		}
 	})
 	return ring, nil
@@ -312,9 +312,6 @@ func authority(secret [secretSize]byte) (*x509.Certificate, ed25519.PrivateKey, 
 	return cert, private, nil
 }
 
-// TLS returns mutual TLS 1.3 for what nodes say to each other beside the actors: both ends must have the key.
-func (k *Keys) TLS(name string) (*tls.Config, error) { return k.tlsConfig(name) }
-
 // nodeTemplate is the certificate of a node, unsigned.
 func nodeTemplate(name string) *x509.Certificate {
 	serial := make([]byte, 16)
@@ -338,8 +335,8 @@ func (k *Keys) certificate(name string) (*tls.Certificate, error) {
 	if made := k.made[name]; made != nil {
 		return made, nil
 	}
-	own, err := k.members[0].own, error(nil)
-	if secret := k.members[0].secret; secret != nil {
+	own, err := k.keys[0].own, error(nil)
+	if secret := k.keys[0].secret; secret != nil {
 		if own, err = issue(*secret, name); err != nil {
 			return nil, err
 		}
@@ -352,9 +349,9 @@ func (k *Keys) certificate(name string) (*tls.Certificate, error) {
 	return &made, nil
 }
 
-// tlsConfig returns mutual TLS 1.3 for both ends of a connection, which follows the key file. Every node has the one
-// DNS name henro-node, so that machines may change their addresses.
-func (k *Keys) tlsConfig(name string) (*tls.Config, error) {
+// TLS returns mutual TLS 1.3 for both ends of a connection, which follows the key file: both must have the key. Every
+// node has the one DNS name henro-node, so that machines may change their addresses.
+func (k *Keys) TLS(name string) (*tls.Config, error) {
 	if _, err := k.certificate(name); err != nil {
 		return nil, err
 	}

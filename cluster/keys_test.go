@@ -42,7 +42,7 @@ func TestKeysAreDerivedAsEver(t *testing.T) {
 	for i := range secret {
 		secret[i] = byte(i)
 	}
-	k := &Keys{members: []member{{id: keyID(secret), secret: &secret}}}
+	k := &Keys{keys: []fileKey{{id: keyID(secret), secret: &secret}}}
 	text, _ := k.MarshalText()
 	ca, _, err := authority(secret)
 	if err != nil {

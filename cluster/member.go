@@ -21,7 +21,7 @@ type Role string
 const (
 	Master Role = "master"
 	Slave  Role = "slave"
-	// Standby is a master that follows another, and leads when that one is gone. Nodes that do not know it ignore it.
+	// Standby is a master that follows another, and leads when that one is gone. Older versions ignore such a member.
 	Standby Role = "standby"
 	Guest   Role = "guest" // looks around and goes; gets and gives no work
 )

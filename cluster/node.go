@@ -48,7 +48,7 @@ type Options struct {
 // themselves.
 const DefaultSettle = 2 * time.Second
 
-// Intervals of the joiner. Dialling costs next to nothing, and a restarted master has work waiting: so the pause stays
+// Intervals of seekOthers. Dialling costs next to nothing, and a restarted master has work waiting: so the pause stays
 // short.
 const (
 	joinPause    = 50 * time.Millisecond // after the first failure, doubled up to
@@ -57,8 +57,7 @@ const (
 	healPause    = 15 * time.Second       // between attempts to reach members that were lost
 	healFor      = time.Hour              // after that a lost member must come by itself
 	maxLost      = 128                    // lost members remembered
-	// after a connection broke; by then the gossip knows a death, and the looking goes on for that
-	doubtFor = 10 * time.Second
+	doubtFor     = 10 * time.Second       // after a connection broke; by then the gossip has noticed a death
 )
 
 func (o *Options) fill() error {
@@ -104,8 +103,8 @@ type MemberDown struct {
 // MemberUpdated says that a member that is up shows other metadata than before.
 type MemberUpdated struct{ Member, Before Member }
 
-// MemberRefused says that a member is there, or is gone again, whose protocol this node does not understand: it is
-// never up, and nothing is sent to it or taken from it.
+// MemberRefused says that a member is there, or is gone again, to which this node does not speak: its protocol is not
+// understood, or its certificate was revoked. Nothing is sent to it or taken from it.
 type MemberRefused struct {
 	Member Member
 	Gone   bool
@@ -266,12 +265,11 @@ func (n *Node) Members() []Member {
 	return slices.Clone(n.members)
 }
 
-// Refused are the others that are there and not spoken to, since their protocol is not understood, by name.
+// Refused are the others that are there and not spoken to, by name: see MemberRefused.
 func (n *Node) Refused() []Member {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.SortedFunc(maps.Values(n.refused), func(a,
-		b Member) int {
+	return slices.SortedFunc(maps.Values(n.refused), func(a, b Member) int {
 		return strings.Compare(a.gossipName(), b.gossipName())
 	})
 }
@@ -302,14 +300,14 @@ func (n *Node) say(change func(*Member)) error {
 }
 
 // Become changes the role of this node, the crawl that it leads and in which term, and where its consensus is. The
-// gossip sends that a few times within a second, and whoever is deaf then would hear it only when it compares all it
-// knows with another node, after up to a minute. So it is said again, up to sayAgainMost later.
+// gossip sends the change a few times within a second. A node that misses it would learn it only when it next compares
+// all it knows with another one, up to a minute later, so this node sends it again after 1, 2, 4 and 8 s.
 func (n *Node) Become(role Role, crawl string, term uint64, consensus string) error {
 	n.wg.Go(n.sayAgain)
 	return n.say(func(m *Member) { m.Role, m.Crawl, m.Term, m.Consensus = role, crawl, term, consensus })
 }
 
-const sayAgainMost = 8 * time.Second // the last pause, after one of 1, 2 and 4 s
+const sayAgainMost = 8 * time.Second // the last pause
 
 func (n *Node) sayAgain() {
 	for pause := time.Second; pause <= sayAgainMost; pause *= 2 {
@@ -319,25 +317,25 @@ func (n *Node) sayAgain() {
 		case <-time.After(pause):
 		}
 		if err := n.list.UpdateNode(time.Second); err != nil {
-			n.log.WithField("err", err).Debug("gossip: what this node is was not sent again")
+			n.log.WithField("err", err).Debug("gossip: the change of this node was not sent again")
 		}
 	}
 }
 
-// Leave tells the others that this node goes, so that they need not find out, and ends. That takes at most three
-// seconds, or five when an address is being dialled just then that does not answer.
+// Leave tells the others that this node goes, and ends it. That takes at most three seconds, or five while an address
+// that does not answer is being dialled.
 func (n *Node) Leave() {
 	n.finish(func() {
 		if err := n.say(func(m *Member) { m.Leaving = true }); err != nil {
-			n.log.WithField("err", err).Debug("gossip: no node received that this one is leaving")
+			n.log.WithField("err", err).Debug("gossip: no other node heard that this one is leaving")
 		}
 		if err := n.list.Leave(2 * time.Second); err != nil {
-			n.log.WithField("err", err).Debug("gossip: no node received that this one left")
+			n.log.WithField("err", err).Debug("gossip: no other node heard that this one left")
 		}
 	})
 }
 
-// Close ends without a word: to the others this node died.
+// Close ends this node without telling the others: they take it for dead.
 func (n *Node) Close() { n.finish(func() {}) }
 
 func (n *Node) finish(farewell func()) {
@@ -351,8 +349,8 @@ func (n *Node) finish(farewell func()) {
 	})
 }
 
-// ears are memberlist's callbacks. They are called under its locks and on the threads that read its sockets: they note
-// and go.
+// ears are memberlist's callbacks. They are called under its locks and on the threads that read its sockets, so they
+// take a note and return.
 type ears struct{ n *Node }
 
 // NodeMeta is what this node says of itself.
@@ -471,7 +469,7 @@ func (n *Node) settleSightings() {
 	}
 }
 
-// lookAgain judges again all that are there: the keys have changed.
+// lookAgain judges all live members again after the keys have changed.
 func (n *Node) lookAgain() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -492,8 +490,8 @@ func (n *Node) understands(m Member) bool {
 	return m.Protocol >= n.o.Protocol-1 && m.Protocol <= n.o.Protocol+1
 }
 
-// refuse keeps out a member whose protocol is not understood. It sees the same and does likewise, so each side's log
-// says why.
+// refuse keeps out a member whose protocol is not understood, which refuses this node likewise, so that both logs say
+// why; or one whose certificate was revoked.
 func (n *Node) refuse(key string, what sighting) {
 	n.mu.Lock()
 	_, known := n.refused[key]

@@ -28,15 +28,15 @@ const (
 	// bytes of one piece; the default of 4 MB breaks the connection of a node that sends more
 	receiveLimit = 16 << 20
 	dialTimeout  = 2 * time.Second // a machine that is switched off would block its writer for 20 s
-	// each followed by 2 s of sleep; then what is queued becomes dead letters: 8 s in all
+	// each followed by 2 s of sleep; after 8 s in all what is queued becomes dead letters
 	dialRetries     = 2
-	keepaliveEvery  = 10 * time.Second // a frozen peer is noticed after this and
-	keepaliveWait   = 3 * time.Second  // this; by default never
-	keepaliveMin    = 5 * time.Second  // what a server allows
-	handshakeWait   = 5 * time.Second  // for a connection that says nothing, or garbage
-	streamsPerPeer  = 16               // one is used
+	keepaliveEvery  = 10 * time.Second // a frozen peer is noticed after this and keepaliveWait; by default never
+	keepaliveWait   = 3 * time.Second
+	keepaliveMin    = 5 * time.Second // what a server allows
+	handshakeWait   = 5 * time.Second // for a connection that says nothing, or garbage
+	streamsPerPeer  = 16              // one is used
 	headerBytes     = 16 << 10
-	remoteRefusedBy = "this node speaks only henro's own messages"
+	onlyOwnMessages = "this node speaks only henro's own messages"
 )
 
 // RemoteOptions say where messages of actors of other processes are received and answered.
@@ -77,7 +77,7 @@ func StartRemote(system *actor.ActorSystem, o RemoteOptions) (*Remote, error) {
 	if err := mayBind("actors", host, port, o.Key); err != nil {
 		return nil, fmt.Errorf("start remote: %w", err)
 	}
-	// remote panics when it cannot listen, and wants to know its port before: so this listens first.
+	// remote panics when it cannot listen, and must be told its port: so the port is tried first.
 	if port, err = probe(host, port); err != nil {
 		return nil, fmt.Errorf("start remote: %w", err)
 	}
@@ -97,7 +97,7 @@ func StartRemote(system *actor.ActorSystem, o RemoteOptions) (*Remote, error) {
 
 	var inside, outside credentials.TransportCredentials = insecure.NewCredentials(), insecure.NewCredentials()
 	if o.Key != nil {
-		config, err := o.Key.tlsConfig(o.Name)
+		config, err := o.Key.TLS(o.Name)
 		if err != nil {
 			return nil, fmt.Errorf("start remote: %w", err)
 		}
@@ -204,15 +204,14 @@ func start(r *remote.Remote) (err error) {
 // Address is the "ip:port" under which others reach the actors of this process.
 func (r *Remote) Address() string { return r.address }
 
-// Refused counts what the guard kept out: connections, calls and messages.
+// Refused counts what the guard kept out.
 func (r *Remote) Refused() Refused { return r.guard.refused() }
 
 // Shutdown ends all connections at once; messages that are not sent yet are lost. The actors that send should be
 // stopped before.
 //
-// It hangs up on every peer and closes the door, but does not take protoactor's graceful way, which takes a map away
-// from goroutines that still read it and so may crash the process on its way out, and waits 10 s for peers that are
-// frozen.
+// protoactor's graceful way is not taken: it removes a map that goroutines still read, so that the process may crash on
+// its way out, and it waits 10 s for peers that are frozen.
 func (r *Remote) Shutdown() {
 	r.closed.Store(true)
 	r.dialled.Range(func(address, _ any) bool {
@@ -222,15 +221,15 @@ func (r *Remote) Shutdown() {
 	r.remote.Shutdown(false)
 }
 
-// resolve answers for PIDs of other processes with one that asks the gate at each message, because a PID remembers what
-// it was resolved to.
+// resolve gives the PID of an actor elsewhere a process that asks the gate at each message, since a PID remembers the
+// process that it was resolved to.
 func (r *Remote) resolve(pid *actor.PID) (actor.Process, bool) {
 	resolvers := r.system.ProcessRegistry.RemoteHandlers
 	outer, ok := resolvers[len(resolvers)-1](pid)
 	return &outside{remote: r, outer: outer}, ok
 }
 
-// outside is a process of another node.
+// outside stands for an actor of another node.
 type outside struct {
 	remote *Remote
 	outer  actor.Process
@@ -241,9 +240,7 @@ func (p *outside) to(pid *actor.PID) actor.Process {
 	if r.closed.Load() || !r.gate.Open(pid.Address) {
 		return r.system.DeadLetter
 	}
-	if _, known := r.dialled.Load(pid.Address); !known {
-		r.dialled.Store(pid.Address, true)
-	}
+	r.dialled.LoadOrStore(pid.Address, true)
 	return p.outer
 }
 

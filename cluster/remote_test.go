@@ -177,7 +177,7 @@ func TestStrangers(t *testing.T) {
 	ours, theirs := NewKeys(), NewKeys()
 	h := build(t, order{Keys: keyText(ours)})
 	config := func(k *Keys, change func(*tls.Config)) credentials.TransportCredentials {
-		c, err := k.tlsConfig("stranger")
+		c, err := k.TLS("stranger")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +218,7 @@ func TestStrangers(t *testing.T) {
 	t.Run("garbage, a truncated and a replayed handshake", func(t *testing.T) {
 		// A hello of TLS, as a holder of the key would send it.
 		here, there := net.Pipe()
-		k, _ := ours.tlsConfig("x")
+		k, _ := ours.TLS("x")
 		go tls.Client(there, k).HandshakeContext(t.Context())
 		hello := make([]byte, 4096)
 		n, err := here.Read(hello)
@@ -354,7 +354,7 @@ func TestANodeSpeaksUnderItsOwnNameAlone(t *testing.T) {
 		t.Errorf("pc7 calls itself pc1: %v", err)
 	}
 	h := build(t, order{Keys: keyText(whole), Gated: true})
-	config, err := own.tlsConfig("pc1") // whatever it says
+	config, err := own.TLS("pc1") // whatever it says
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,8 +43,8 @@ const (
 	maxRevoked     = 1000
 )
 
-// member is one key of a file: a secret, from which everything follows, or the credential of a node.
-type member struct {
+// fileKey is one key of a file: a secret, from which everything follows, or the credential of a node.
+type fileKey struct {
 	id     string
 	secret *[secretSize]byte // nil for a credential
 	own    credential
@@ -80,7 +80,7 @@ func (c *credential) name() string {
 }
 
 // parseNode reads the line of a credential.
-func parseNode(word []string) (m member, err error) {
+func parseNode(word []string) (m fileKey, err error) {
 	if len(word) != 4 || word[3] != keyCheck(word[1], word[2]) {
 		return m, fmt.Errorf("%w: wrong checksum, a letter was lost or changed", ErrKeyDamaged)
 	}
@@ -98,7 +98,7 @@ func parseNode(word []string) (m member, err error) {
 	return m, nil
 }
 
-func (m *member) line() string {
+func (m *fileKey) line() string {
 	version, text := nodeVersion, ""
 	if m.secret != nil {
 		version, text = keyVersion, groups(keyEncoding.EncodeToString(m.secret[:]))
@@ -112,13 +112,13 @@ func (m *member) line() string {
 	return fmt.Sprintf("%s %s %s %s\n", version, m.id, text, keyCheck(m.id, text))
 }
 
-// ForNode returns what a node of this name needs of all keys: it can neither take another name nor let others in. Its
-// gossip it shares with all.
+// ForNode returns what a node of this name needs of all keys: it can neither take another name nor let others in. The
+// key of the gossip is that of all nodes.
 func (k *Keys) ForNode(name string) (*Keys, error) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	node := &Keys{revoked: slices.Clone(k.revoked)}
-	for _, m := range k.members {
+	for _, m := range k.keys {
 		if m.secret == nil {
 			return nil, fmt.Errorf("key %s: %w", m.id, ErrNotWhole)
 		}
@@ -126,7 +126,7 @@ func (k *Keys) ForNode(name string) (*Keys, error) {
 		if err != nil {
 			return nil, err
 		}
-		node.members = append(node.members, member{id: m.id, own: own})
+		node.keys = append(node.keys, fileKey{id: m.id, own: own})
 	}
 	return node, nil
 }
@@ -135,7 +135,7 @@ func (k *Keys) ForNode(name string) (*Keys, error) {
 func (k *Keys) For(name string) error {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	if m := &k.members[0]; m.secret == nil && m.own.name() != name {
+	if m := &k.keys[0]; m.secret == nil && m.own.name() != name {
 		return fmt.Errorf("the file is that of node %s, and this node is called %s: give --name %s, or make a file "+
 			"with henro key node %s: %w", m.own.name(), name, m.own.name(), name, ErrOtherNode)
 	}
@@ -145,8 +145,8 @@ func (k *Keys) For(name string) error {
 // Use puts a key first: it encrypts and signs with it from now on.
 func (k *Keys) Use(id string) error {
 	return k.change(id, func(i int) {
-		m := k.members[i]
-		k.members = slices.Insert(slices.Delete(k.members, i, i+1), 0, m)
+		m := k.keys[i]
+		k.keys = slices.Insert(slices.Delete(k.keys, i, i+1), 0, m)
 	})
 }
 
@@ -155,13 +155,13 @@ func (k *Keys) Remove(id string) error {
 	if len(k.IDs()) == 1 {
 		return fmt.Errorf("key %s: it is the only one", id)
 	}
-	return k.change(id, func(i int) { k.members = slices.Delete(k.members, i, i+1) })
+	return k.change(id, func(i int) { k.keys = slices.Delete(k.keys, i, i+1) })
 }
 
 func (k *Keys) change(id string, do func(i int)) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	i := slices.IndexFunc(k.members, func(m member) bool { return m.id == id })
+	i := slices.IndexFunc(k.keys, func(m fileKey) bool { return m.id == id })
 	if i < 0 {
 		return fmt.Errorf("key %s: %w", id, ErrNoSuchKey)
 	}
@@ -207,7 +207,7 @@ func (k *Keys) Verify(c tls.ConnectionState) error {
 	}
 	leaf, pool := c.PeerCertificates[0], x509.NewCertPool()
 	k.mu.RLock()
-	for _, m := range k.members {
+	for _, m := range k.keys {
 		if ca, err := m.authority(); err == nil {
 			pool.AddCert(ca)
 		}
@@ -223,7 +223,7 @@ func (k *Keys) Verify(c tls.ConnectionState) error {
 	return nil
 }
 
-func (m *member) authority() (*x509.Certificate, error) {
+func (m *fileKey) authority() (*x509.Certificate, error) {
 	if m.secret == nil {
 		return x509.ParseCertificate(m.own.Authority)
 	}
@@ -255,7 +255,8 @@ func (k *Keys) Write(path string) error {
 // readEvery is how often a key file is looked at.
 const readEvery = 2 * time.Second
 
-// Follow reads the key file again whenever it has changed, until the context ends. What cannot be read changes nothing.
+// Follow reads the key file again whenever it has changed, until the context ends. A file that cannot be read changes
+// nothing.
 func (k *Keys) Follow(ctx context.Context, path string, log *logrus.Entry) {
 	tick := time.NewTicker(readEvery)
 	defer tick.Stop()
@@ -276,11 +277,11 @@ func (k *Keys) Follow(ctx context.Context, path string, log *logrus.Entry) {
 			continue
 		}
 		failed = ""
-		if text, err := read.MarshalText(); err != nil || bytes.Equal(text, before) {
+		text, err := read.MarshalText()
+		if err != nil || bytes.Equal(text, before) {
 			continue
-		} else {
-			before = text
 		}
+		before = text
 		k.replace(read)
 		log.WithFields(logrus.Fields{"keys": strings.Join(k.IDs(), ","), "revoked": strings.Join(k.Revoked(), ",")}).
 			Info("key file read again")
@@ -290,7 +291,7 @@ func (k *Keys) Follow(ctx context.Context, path string, log *logrus.Entry) {
 // replace takes over what another file says, and ends the connections that it does not allow any more.
 func (k *Keys) replace(read *Keys) {
 	k.mu.Lock()
-	k.members, k.revoked, k.made = read.members, read.revoked, nil
+	k.keys, k.revoked, k.made = read.keys, read.revoked, nil
 	changed := slices.Clone(k.changed)
 	var open []*kept
 	for c := range k.open {

@@ -8,9 +8,9 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// seekOthers joins until somebody is found, and again whenever this node stands alone or, a slave, without a master;
-// memberlist by itself forgets a dead member after 30 s and never looks for it again. Members that were lost are looked
-// for too, so that two halves of a cluster find each other whichever of them held the addresses to join.
+// seekOthers looks for other nodes while any are missing: memberlist by itself forgets a dead member after 30 s and
+// never looks for it again. Members that were lost are looked for too, so that two halves of a cluster find each other
+// whichever of them held the addresses to join.
 func (n *Node) seekOthers() {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -55,7 +55,7 @@ func (n *Node) seekOthers() {
 			if failures++; failures == 1 || failures%200 == 0 { // at once, then every ten minutes
 				n.log.WithFields(logrus.Fields{"join": strings.Join(n.o.JoinAddrs, ","), "attempts": failures,
 					"err": why}).
-					Warn("gossip: no node found yet, trying on")
+					Warn("gossip: no node found yet, still trying")
 			}
 			pause.Reset(min(joinPause<<min(failures-1, 10), joinPauseMax))
 		}
@@ -63,7 +63,7 @@ func (n *Node) seekOthers() {
 }
 
 // doubt makes this node look for the others at once and often, since a member at the address perhaps died: memberlist
-// takes 5–6 s to notice, in which a restarted master knows no slave and answers none.
+// takes 5–6 s to notice, and until then a restarted master knows no slave and answers none.
 func (n *Node) doubt(address string) {
 	if len(n.o.JoinAddrs) == 0 {
 		return
@@ -107,7 +107,7 @@ func (n *Node) finished() bool {
 	}
 }
 
-// missing reports whether a node named by --join is not a member.
+// missing reports whether a node that was told where to join stands alone or, unless it is a master, sees no master.
 func (n *Node) missing() bool {
 	if len(n.o.JoinAddrs) == 0 {
 		return false

@@ -24,8 +24,8 @@ import (
 // A greater boot of the name takes the place of the smaller at once: the old one is reported down and the new one up. A
 // node that announced that it leaves is reported down at once.
 //
-// Invariants: of one name at most one boot is reported up; up and down alternate; advance reported everything that was
-// due by its now.
+// Invariants: of one name at most one boot is reported up; up and down alternate; advance reports everything that is
+// due at the moment it is given.
 type settler struct {
 	settle  time.Duration
 	longest time.Duration // cap of settle·2ⁿ
@@ -67,7 +67,7 @@ func (s *settler) see(m Member, now time.Time) {
 	}
 }
 
-// lose notes that the gossip has given m up. The member is its last metadata.
+// lose notes that the gossip has given m up, which holds the last that the member said of itself.
 func (s *settler) lose(m Member, now time.Time) {
 	st := s.names[m.Name]
 	if st == nil {
