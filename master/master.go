@@ -155,7 +155,7 @@ func (m *Master) Receive(ctx actor.Context) {
 		*protocol.HostReady, *protocol.Lent, *protocol.LendRefused, *protocol.LeasesFound, *protocol.FactsRefused,
 		*protocol.LeaseUnwanted, *protocol.FactsCommitted, *protocol.FactsStored:
 		m.lend(ctx, msg)
-	case *protocol.QuietReported, *protocol.StoreStalled, *protocol.StoreResumed, *protocol.Retimed, *course.DrawnOut:
+	case *protocol.QuietReported, *protocol.StoreStalled, *protocol.StoreResumed, *course.DrawnOut:
 		m.tell(ctx, msg)
 	case *Begin:
 		m.tell(ctx, msg)
@@ -184,18 +184,21 @@ func (m *Master) Receive(ctx actor.Context) {
 		case *orderTag:
 			m.orderWritten(ctx, tag)
 		}
-	case *protocol.Retime:
-		ctx.Forward(m.partitions[m.state.PartitionOf(msg.Pages.Host())])
+	case *protocol.Ordered:
+		ctx.Send(m.hosts, &protocol.ToHost{Host: msg.Host, Message: &protocol.Ordered{Order: msg.Order,
+			Reply: ctx.Sender()}})
+	case *protocol.OrderDone:
+		if pid, ok := msg.Reply.(*actor.PID); ok {
+			ctx.Send(pid, msg)
+		} else {
+			m.tell(ctx, msg)
+		}
 	case *protocol.Notice:
 		ctx.Forward(m.partitions[m.state.PartitionOf(msg.Host)])
 	case *ExcludeHost:
 		m.exclude(ctx, msg)
 	case *OrderAlias:
 		m.orderAlias(ctx, msg)
-	case *OrderURLRule:
-		m.orderURLRule(ctx, msg)
-	case *protocol.URLRuleStored:
-		m.urlRuleStored(ctx, msg)
 	case *AddSeeds:
 		m.addSeeds(ctx, msg)
 	case *FetchesAsked:

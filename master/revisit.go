@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"henro/actors/console"
+	"henro/actors/host"
+	"henro/actors/known"
 	"henro/actors/partition"
 	"henro/actors/protocol"
 	"henro/actors/reading"
@@ -64,7 +66,8 @@ func (p *RevisitPosted) order(c *reading.Crawl) (*protocol.Retime, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRevisit, err)
 	}
-	return &protocol.Retime{Pages: pages, Now: p.Now, Every: p.Every, Auto: p.Auto, Timetable: c.Settings.Revisit}, nil
+	_, err = c.Host(pages.Host())
+	return &protocol.Retime{Pages: pages, Now: p.Now, Every: p.Every, Auto: p.Auto}, err
 }
 
 // Revisit has known pages visited at other times.
@@ -82,7 +85,7 @@ func (n *Node) Revisit(ctx context.Context, posted *RevisitPosted) (*RevisitAnsw
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Hour) // a partition of millions of pages is looked through
 	defer cancel()
-	answer, err := Ask[*protocol.Retimed](ctx, n, order)
+	answer, err := Ask[*protocol.OrderDone](ctx, n, &protocol.Ordered{Host: order.Pages.Host(), Order: order})
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +101,16 @@ func RevisitAtRest(c *reading.Crawl, posted *RevisitPosted, now time.Time) (*Rev
 	if err := admitEvery(context.Background(), c.State, c.Settings, order.Pages, order.Every); err != nil {
 		return nil, err
 	}
-	count, err := partition.RetimeAtRest(c.State.Partitions[c.State.PartitionOf(order.Pages.Host())], order, now)
+	disk := c.State.Partitions[c.State.PartitionOf(order.Pages.Host())]
+	rules, err := known.Intervals(disk, order.Pages.Host())
+	if err != nil {
+		return nil, err
+	}
+	w, _, err := host.Retime(order, rules, c.Settings.Revisit, now)
+	if err != nil {
+		return nil, err
+	}
+	count, err := partition.WriteAtRest(disk, w, now)
 	return &RevisitAnswer{string(order.Pages), count}, err
 }
 

@@ -6,36 +6,12 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"henro/actors/console"
 	"henro/actors/host"
 	"henro/actors/protocol"
 	"henro/actors/urlrules"
 	"henro/store"
 )
-
-// OrderURLRule says of a URL rule of a host whether it holds, whatever its pages show. URLRuleOrdered answers it when
-// that is on disk.
-type OrderURLRule struct {
-	Host string // that is known
-	Rule urlrules.Rule
-	Word urlrules.Word
-}
-
-// URLRuleOrdered answers OrderURLRule.
-type URLRuleOrdered struct{ Err error }
-
-func (m *Master) orderURLRule(ctx actor.Context, o *OrderURLRule) {
-	ctx.Send(m.hosts, &protocol.ToHost{Host: o.Host, Message: &protocol.URLRuleOrdered{Rule: o.Rule, Word: o.Word,
-		Reply: ctx.Sender()}})
-}
-
-func (m *Master) urlRuleStored(ctx actor.Context, stored *protocol.URLRuleStored) {
-	if pid, ok := stored.Reply.(*actor.PID); ok && pid != nil {
-		ctx.Send(pid, &URLRuleOrdered{stored.Err})
-	}
-}
 
 // URLRulePosted is the body of POST /api/url-rules.
 type URLRulePosted struct {
@@ -65,7 +41,8 @@ func (n *Node) OrderURLRule(ctx context.Context, posted URLRulePosted) (URLRuleP
 		return posted, err
 	}
 	posted.Host = found.Name
-	answer, err := Ask[*URLRuleOrdered](ctx, n, &OrderURLRule{found.Name, rule, word})
+	answer, err := Ask[*protocol.OrderDone](ctx, n, &protocol.Ordered{Host: found.Name,
+		Order: &protocol.SetURLRule{Rule: rule, Word: word}})
 	if err == nil {
 		err = answer.Err
 	}

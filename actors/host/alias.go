@@ -162,7 +162,7 @@ func (b *Book) takeOfAlias(fact any) bool {
 		b.write(&protocol.Write{Host: b.row(), Tag: &aliasTag{}})
 		b.grow(m.Count, b.line.known)
 	default:
-		return b.takeURLRule(fact)
+		return false
 	}
 	return true
 }
@@ -261,7 +261,7 @@ func (b *Book) takeOrder(m *protocol.AliasOrdered) {
 	before := b.aliases.of()
 	b.aliases.order = &m.Order
 	w := &protocol.Write{Tag: &aliasTag{}}
-	if b.represented(before, w); w.Revive != nil {
+	if b.represented(before, w); w.Sweeps != nil {
 		b.write(w)
 	}
 	b.announceAgain()
@@ -273,8 +273,8 @@ func (b *Book) represented(before string, w *protocol.Write) {
 	switch now := b.aliases.of(); {
 	case now == before:
 	case now == "":
-		w.Revive, w.Urgent = append(w.Revive, protocol.Revive{Host: b.name, Says: admission.AliasHost.String()}),
-			true
+		w.Sweeps = append(w.Sweeps, protocol.Sweep{Host: b.name, Says: admission.AliasHost.String()})
+		w.Urgent = true
 	case b.lease != nil && b.phase == lent:
 		b.send(Master, &protocol.LeaseUnwanted{Lease: b.lease.ID})
 	}

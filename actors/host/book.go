@@ -166,8 +166,10 @@ func (b *Book) take(fact any) bool {
 		b.line.putBack(m)
 	case *protocol.PagesFound:
 		b.takeFound(m)
-	case *protocol.RulesChanged:
-		b.schedule.rules = m.Rules
+	case *protocol.Ordered:
+		if err := b.takeOrdered(m); err != nil {
+			b.send(Master, &protocol.OrderDone{Err: err, Reply: m.Reply})
+		}
 	case *sitemapReported:
 		b.judge.takeSitemap(&b.robots, m)
 	case *protocol.RelaxationsFound:
@@ -310,7 +312,7 @@ func (b *Book) written(tag any) {
 		}
 	case *movedTag:
 		b.line.askOverflow() // until there is no more
-	case *protocol.URLRuleStored:
+	case *protocol.OrderDone:
 		b.send(Master, tag)
 	case *closedTag:
 		b.lease = nil

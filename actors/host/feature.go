@@ -46,7 +46,7 @@ func (b *Book) plug() {
 		&ruleRoom{judge: b.judge},
 		&b.aliases,
 		&aliasOrder{of: &b.aliases},
-		&timesRoom{schedule: b.schedule},
+		&intervalRoom{schedule: b.schedule},
 	}
 	for _, plugged := range b.o.Features {
 		b.features = append(b.features, plugged(b.name))
@@ -138,12 +138,3 @@ func (r *sessionRoom) Changed(leaseEnds bool) (note []byte, is bool) {
 	note, _ = r.known.Sessions.MarshalBinary() // never fails
 	return note, true
 }
-
-// timesRoom are the intervals that persons set for pages of the host. They write the note themselves.
-type timesRoom struct {
-	silent
-	*schedule
-}
-
-func (r *timesRoom) Name() string              { return protocol.RulesNote }
-func (r *timesRoom) Restore(note []byte) error { return r.rules.UnmarshalBinary(note) }

@@ -132,29 +132,24 @@ func (s *schedule) rest(entries []store.Entry) (moves []store.Entry) {
 	return moves
 }
 
-// takeURLRule takes the order of a person about a rule, if the fact is one.
-func (b *Book) takeURLRule(fact any) bool {
-	m, is := fact.(*protocol.URLRuleOrdered)
-	if !is {
-		return false
+// setURLRule takes the order of a person about a rule.
+func (b *Book) setURLRule(order *protocol.SetURLRule, reply any) error {
+	err := b.judge.known.URLRules.Order(order.Rule, order.Word)
+	if err != nil {
+		return err
 	}
-	stored := &protocol.URLRuleStored{Reply: m.Reply, Err: b.judge.known.URLRules.Order(m.Rule, m.Word)}
-	if stored.Err != nil {
-		b.send(Master, stored)
-		return true
-	}
-	w := &protocol.Write{Host: b.row(), Urgent: true, Tag: stored}
+	w := &protocol.Write{Host: b.row(), Urgent: true, Tag: &protocol.OrderDone{Reply: reply}}
 	b.noteChanges(w, false)
 	b.judge.reviveForms(w)
 	b.write(w)
 	b.splitLease()
-	return true
+	return nil
 }
 
 // reviveForms has pages wait again if a rule is not applied any more by which they were given up.
 func (j *judge) reviveForms(w *protocol.Write) {
 	if j.o.URLRules == ApplyURLRules && j.known.URLRules.Lifted() {
-		w.Revive = append(w.Revive, protocol.Revive{Host: j.name, Says: admission.Duplicate.String(),
+		w.Sweeps = append(w.Sweeps, protocol.Sweep{Host: j.name, Says: admission.Duplicate.String(),
 			Spares: sparesBy(j.known.URLRules)})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"henro/actors/alias"
 	"henro/actors/host"
 	"henro/actors/partition"
+	"henro/actors/revisit"
 	"henro/actors/stoplist"
 	"henro/actors/traps"
 	"henro/actors/urlrules"
@@ -39,6 +40,23 @@ func Sessions(disk *store.Partition, name string) (sessions traps.Sessions, err 
 func URLRules(disk *store.Partition, name string) (rules urlrules.Set, err error) {
 	err = read(disk, name, host.URLRulesNote, rules.UnmarshalBinary)
 	return rules, err
+}
+
+// Intervals reads the intervals that persons set for pages of a host.
+func Intervals(disk *store.Partition, name string) (rules revisit.Rules, err error) {
+	err = read(disk, name, host.IntervalsNote, rules.UnmarshalBinary)
+	return rules, err
+}
+
+// EachInterval calls fn for all intervals that persons set for pages of a partition.
+func EachInterval(disk *store.Partition, fn func(revisit.Rule)) error {
+	return partition.EachNote(disk, host.IntervalsNote, func(name string, _ []byte) error {
+		rules, err := Intervals(disk, name)
+		for _, rule := range rules {
+			fn(rule)
+		}
+		return err
+	})
 }
 
 // EachURLRules calls fn for all hosts of a partition of which URL rules are known.

@@ -137,7 +137,7 @@ func (p *Partition) findWaiting() {
 }
 
 func (p *Partition) reportQuiet(ctx actor.Context, m *protocol.QuietAsked) {
-	unsettled := int(p.stats.Parcels+p.stats.Relaxations) + len(p.open) + p.sweeps
+	unsettled := int(p.stats.Parcels+p.stats.Relaxations) + len(p.open) + len(p.sweeps)
 	if !p.group.Idle() || p.intake.outbox.sending > 0 || len(p.relaxing) > 0 {
 		unsettled++
 	}

@@ -1,6 +1,8 @@
 package partition_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,6 +144,49 @@ func TestTheMasterLearnsOfACommitBeforeTheHosts(t *testing.T) {
 		}
 		if hosts != 2 || len(known) != 3 {
 			t.Errorf("%d hosts heard of their writes, want 2; the Master of %d leases, want 3", hosts, len(known))
+		}
+		if err := system.Root.PoisonFuture(partition).Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// More sweeps than are carried out side by side: each is, and is answered with how many pages it has moved.
+func TestSweepsBeyondThoseSideBySideWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const pages, sweeps = 30, 30
+		state := openState(t, 1)
+		defer state.Close()
+		system := actortest.System(t)
+		around := actortest.NewProbe(t, system, "around")
+		partition := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Order{}, state, 0,
+			around.PID, around.PID, actortest.Log()), "partition")
+		write := &protocol.Write{Urgent: true}
+		for n := range pages {
+			write.Visits = append(write.Visits, store.Visited{Page: store.Page{URL: fmt.Sprintf("http://a.test/%d", n),
+				Number: uint64(n + 1), Status: 200, LastVisit: time.Now(), Next: time.Now().Add(10 * 24 * time.Hour)}})
+		}
+		around.Tell(partition, write)
+		at := time.Now().Add(20 * 24 * time.Hour).Truncate(time.Second)
+		for n := range sweeps {
+			around.Tell(partition, &protocol.Write{Urgent: true, Sweeps: []protocol.Sweep{{Reply: n,
+				Moves: func(page *store.Page) bool {
+					moves := strings.HasSuffix(page.URL, fmt.Sprintf("/%d", n)) && !page.Next.Equal(at)
+					if moves {
+						page.Next = at
+					}
+					return moves
+				}}}})
+		}
+		actortest.Pass(time.Minute)
+		answered := map[any]int{}
+		for _, done := range actortest.TakeOf[*protocol.OrderDone](around) {
+			answered[done.Reply] += done.Count
+		}
+		for n := range sweeps {
+			if answered[n] != 1 {
+				t.Errorf("sweep %d has moved %d pages", n, answered[n])
+			}
 		}
 		if err := system.Root.PoisonFuture(partition).Wait(); err != nil {
 			t.Error(err)

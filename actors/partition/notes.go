@@ -18,6 +18,13 @@ func noteMeta(host, name, key string) string {
 	return meta
 }
 
+func putNotes(batch *store.Batch, notes []protocol.Note) {
+	for i := range notes {
+		n := &notes[i]
+		batch.PutMeta(noteMeta(n.Host, n.Name, n.Key), n.Bytes)
+	}
+}
+
 // NoteOf reads a note of a host as it is on disk; nil: there is none.
 func NoteOf(disk *store.Partition, host, name, key string) ([]byte, error) {
 	note, err := disk.Metas.Get(noteMeta(host, name, key))

@@ -15,7 +15,6 @@ import (
 	"henro/actors/floor"
 	"henro/actors/groupcommit"
 	"henro/actors/protocol"
-	"henro/actors/revisit"
 	"henro/messages/weburl"
 	"henro/store"
 )
@@ -91,11 +90,10 @@ type Partition struct {
 	stalled  bool         // the state cannot be written
 	due      dueLines
 	dueClock floor.Timer
-	rules    map[string]revisit.Rules     // of hosts whose rules were changed since the start
 	round    time.Time                    // begin of the latest round; zero: none has begun
 	retrying map[string]struct{}          // pages of the round that failed and are tried again, by URL
-	sweeps   int                          // that look through the pages
-	reviving map[revival]*protocol.Revive // those of them that have pages wait again; an order: once more
+	sweeps   []*passes                    // over the pages; the first sweepsMost are being carried out
+	again    map[string]*protocol.Sweep   // those that are noted, by where; not nil: to be carried out once more
 	relaxing map[string]int               // relaxations that are with their hosts, unanswered
 	open     map[store.HostID]store.Lease // leases that are not ended, for a Host that starts again
 	commits  uint64
@@ -159,7 +157,7 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.group.Finish(p.putTotals, p.keepLast)
 	case *peers:
 		p.peers = m.pids
-		p.restoreRevivals(ctx)
+		p.restoreSweeps(ctx)
 		p.deliver(ctx)
 		p.relax(ctx)
 	case *protocol.Write:
@@ -179,8 +177,6 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.deliver(ctx)
 	case *protocol.PagesFound:
 		p.bringForward(ctx, m)
-	case *protocol.Retime:
-		p.retime(ctx, m)
 	case *protocol.RoundBegun:
 		p.beginRound(ctx, m)
 	case *sweepOver:
@@ -232,8 +228,7 @@ func (p *Partition) start(ctx actor.Context) {
 	p.due = newDueLines(p.o.DueAhead)
 	p.intake = intake{order: &p.order, index: p.index, all: p.state.Partitions, group: &p.group, totals: &p.totals,
 		outbox: newOutbox(p.state.PartitionOf, p.order.Gate != nil || p.order.Rising)}
-	p.relaxing, p.rules = map[string]int{}, map[string]revisit.Rules{}
-	p.retrying, p.reviving = map[string]struct{}{}, map[revival]*protocol.Revive{}
+	p.relaxing, p.retrying, p.again = map[string]int{}, map[string]struct{}{}, map[string]*protocol.Sweep{}
 	var err error
 	if p.totals, err = totalsOf(p.disk); err == nil {
 		p.stats, err = p.disk.Stats()
@@ -325,12 +320,9 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 			p.group.Next.Stop(s.StopEntry)
 		}
 	}
-	for i := range m.Notes {
-		n := &m.Notes[i]
-		p.group.Next.PutMeta(noteMeta(n.Host, n.Name, n.Key), n.Bytes)
-	}
-	for i := range m.Revive {
-		p.revive(ctx, &m.Revive[i])
+	putNotes(p.group.Next.Batch, m.Notes)
+	for i := range m.Sweeps {
+		p.sweep(ctx, &m.Sweeps[i])
 	}
 	p.totals.Add(&m.Totals)
 	var answer any

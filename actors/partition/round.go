@@ -16,7 +16,7 @@ func (p *Partition) beginRound(ctx actor.Context, m *protocol.RoundBegun) {
 	p.round, p.retrying = m.At, map[string]struct{}{}
 	p.due.reset() // pages that were passed over are due now
 	now := time.Now()
-	p.sweep(ctx, ctx.Sender(), passes{moves: func(page *store.Page) bool { return inRound(page, m.At, now) }})
+	p.sweep(ctx, &protocol.Sweep{Moves: func(page *store.Page) bool { return inRound(page, m.At, now) }})
 }
 
 // inRound makes a page due that belongs to a round, and reports whether it was not. One that is gone for good (410)

@@ -11,9 +11,6 @@ import (
 	"henro/store"
 )
 
-// RulesNote is the name of the note that has the intervals which persons set for pages of a host.
-const RulesNote = "rules"
-
 // What a Partition receives. Writes are answered by Written once they are on disk; questions are answered from
 // what is on disk, so an actor that asks waits for its own Written first.
 type (
@@ -29,7 +26,7 @@ type (
 		Lease      *store.Lease // that of Facts ends when they are closed
 		Notes      []Note
 		Stops      []Stop
-		Revive     []Revive     // pages that were given up wait again
+		Sweeps     []Sweep
 		Totals     Totals       // added to the crawl's totals
 		Urgent     bool         // somebody waits for the answer
 		Facts      *FactsStored // reported to the Master once this is on disk
@@ -52,12 +49,17 @@ type (
 		store.StopEntry
 		Lifted bool // the entry of this prefix goes
 	}
-	// Revive has pages of a host wait again that were given up with a word, and those be due that rest with it.
-	Revive struct {
+	// Sweep has all pages looked through that were visited or given up, while other messages are taken: its functions
+	// are called then.
+	Sweep struct {
+		// pages of the host that were given up with this word wait again, and those that rest with it are due, also
+		// after a restart; the Host gets PagesRevived. Empty: Moves decides, and the Master gets OrderDone
 		Host, Says string
 		// Spares reports that a page stays as it is, given the notes of the host under a name and a key; nil: none
-		// does. It is called while other messages are taken. After a restart it is forgotten.
+		// does. After a restart it is forgotten.
 		Spares func(url string, note func(name, key string) []byte) bool
+		Moves  func(*store.Page) bool // reports whether it has changed when the page is due
+		Reply  any                    // that of OrderDone
 	}
 	// Written answers a Write once it is on disk. A Write of Facts without a Tag is not answered.
 	Written struct{ Tag any }
@@ -183,18 +185,31 @@ type (
 	PagesRevived struct{ Count int }
 )
 
-// URL rules of which a person has said something.
+// What a person orders of a host.
 type (
-	// URLRuleOrdered gives a Host the order of a person about a rule; URLRuleStored says to the Master that it is on
-	// disk, or why not.
-	URLRuleOrdered struct {
-		Rule  urlrules.Rule
-		Word  urlrules.Word
+	// Ordered gives a Host an order: Retime or SetURLRule. The Master gets OrderDone.
+	Ordered struct {
+		Host  string // that is known
+		Order any
 		Reply any // comes back
 	}
-	URLRuleStored struct {
-		Reply any
+	// OrderDone says that an order is carried out and on disk, or why not.
+	OrderDone struct {
+		Count int // pages whose next visit was moved
 		Err   error
+		Reply any
+	}
+	// Retime has the next visits of known pages moved: one of Now, Every and Auto.
+	Retime struct {
+		Pages revisit.Pattern
+		Now   bool          // they are due
+		Every time.Duration // they are visited every so often from now on
+		Auto  bool          // they are visited by their timetable again
+	}
+	// SetURLRule says of a URL rule whether it holds, whatever the pages show.
+	SetURLRule struct {
+		Rule urlrules.Rule
+		Word urlrules.Word
 	}
 )
 
@@ -214,24 +229,9 @@ type (
 		Host  string
 		Count int
 	}
-	// Retime has the next visits of known pages of one host moved, as a person has ordered: one of Now, Every and Auto.
-	Retime struct {
-		Pages     revisit.Pattern
-		Now       bool            // they are due
-		Every     time.Duration   // they are visited every so often from now on
-		Auto      bool            // they are visited by their timetable again
-		Timetable revisit.Options // of Auto
-	}
-	// Retimed answers Retime, once all is on disk.
-	Retimed struct {
-		Count int // pages whose next visit was moved
-		Err   error
-	}
-	// RoundBegun has all known pages that were not visited since a moment visited once; answered by Retimed, once they
-	// are due.
+	// RoundBegun has all known pages that were not visited since a moment visited once; answered by OrderDone, once
+	// they are due.
 	RoundBegun struct{ At time.Time }
-	// RulesChanged tells a Host the intervals that persons set for its pages.
-	RulesChanged struct{ Rules revisit.Rules }
 	// PagesSought asks for the records of known pages that a sitemap or a feed says to have changed. It must come
 	// before the Write of that document's visit: the earlier document is compared with this one.
 	PagesSought struct {

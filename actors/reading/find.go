@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"henro/actors/known"
-	"henro/actors/partition"
 	"henro/messages"
 	"henro/messages/speech"
 	"henro/messages/weburl"
@@ -53,7 +52,7 @@ func (c *Crawl) Record(raw string) (*PageFound, error) {
 	if err != nil {
 		return nil, fmt.Errorf("host of page %s: %w", u, err)
 	}
-	rules, err := partition.RulesOf(disk, u.Host())
+	rules, err := known.Intervals(disk, u.Host())
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +94,7 @@ func (c *Crawl) host(record store.HostRecord) (*HostFound, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules, err := partition.RulesOf(disk, record.Name)
+	rules, err := known.Intervals(disk, record.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"henro/actors/figures"
-	"henro/actors/partition"
+	"henro/actors/known"
 	"henro/actors/politeness"
 	"henro/actors/revisit"
 	"henro/store"
@@ -43,7 +43,7 @@ func (c *Crawl) Report(ctx context.Context, now time.Time) (*figures.Report, err
 	}
 	r := all.Report()
 	for _, p := range c.State.Partitions {
-		if err := partition.EachRule(p, func(rule revisit.Rule) {
+		if err := known.EachInterval(p, func(rule revisit.Rule) {
 			if len(r.Rules) < rulesShown {
 				r.Rules = append(r.Rules, rule)
 			}

@@ -149,7 +149,8 @@ func steer(ctx context.Context, node *master.Node, e *embedded.Crawl) {
 	}{
 		{20 * time.Second, &master.StatusAsked{}},
 		{time.Second, &master.AddSeeds{Seeds: e.Seeds}},
-		{time.Second, &protocol.Retime{Pages: revisit.Pattern(e.Seeds[0].URL.String()), Every: 2 * day}},
+		{time.Second, &protocol.Ordered{Host: e.Seeds[0].URL.Host(), Order: &protocol.Retime{
+			Pages: revisit.Pattern(e.Seeds[0].URL.String()), Every: 2 * day}}},
 		{time.Second, &lending.DrainSlave{Slave: "local"}},
 		{20 * time.Second, &lending.ResumeSlave{Slave: "local"}},
 		{time.Second, &master.Pause{}},

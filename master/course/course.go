@@ -180,7 +180,7 @@ func (c *Course) Updated(now time.Time, fact any) []any {
 		c.stalls.fail(now, m)
 	case *protocol.StoreResumed:
 		delete(c.stalls.unstored, m.Partition)
-	case *protocol.Retimed:
+	case *protocol.OrderDone:
 		c.o.Series.marking--
 	case *protocol.QuietReported:
 		if c.rounds.take(m) {

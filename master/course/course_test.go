@@ -123,7 +123,7 @@ func (p *player) play(line []string) error {
 		fact, ok := map[string]any{"open": &Opened{}, "begin": &Begin{}, "pause": &Pause{}, "resume": &Resume{},
 			"stop": &Stop{Why: Stopped}, "deposed": &RivalLeads{}, "heard": &lending.Heard{}, "closed": &LastClosed{},
 			"tick": &Tick{}, "seeded": &SeedsStored{}, "drawn": &DrawnOut{len(plain) > 0},
-			"marked": &protocol.Retimed{}}[command]
+			"marked": &protocol.OrderDone{}}[command]
 		if !ok {
 			return errors.New("no command")
 		}

@@ -1,0 +1,90 @@
+package host
+
+import (
+	"time"
+
+	"henro/actors/protocol"
+	"henro/actors/revisit"
+	"henro/store"
+)
+
+// intervalRoom are the intervals that persons set for pages of the host. The note is written with the order.
+type intervalRoom struct {
+	silent
+	*schedule
+}
+
+// IntervalsNote is the name of their note.
+const IntervalsNote = "rules"
+
+func (r *intervalRoom) Name() string              { return IntervalsNote }
+func (r *intervalRoom) Restore(note []byte) error { return r.rules.UnmarshalBinary(note) }
+
+// takeOrdered takes the order of a person. It is answered when it is on disk, or at once with the error.
+func (b *Book) takeOrdered(m *protocol.Ordered) error {
+	switch order := m.Order.(type) {
+	case *protocol.SetURLRule:
+		return b.setURLRule(order, m.Reply)
+	case *protocol.Retime:
+		w, rules, err := Retime(order, b.schedule.rules, b.o.Revisit, b.now)
+		if err != nil {
+			return err
+		}
+		b.schedule.rules = rules
+		w.Sweeps[0].Reply = m.Reply
+		b.write(w)
+	}
+	return nil
+}
+
+// Retime returns what follows from the order of a person: the rules of the host after it, and what is to be written.
+func Retime(order *protocol.Retime, before revisit.Rules, timetable revisit.Options, now time.Time) (
+	w *protocol.Write, after revisit.Rules, err error) {
+	w = &protocol.Write{Urgent: true, Sweeps: []protocol.Sweep{{
+		Moves: func(page *store.Page) bool { return retimed(page, order, &timetable, now) }}}}
+	if order.Now {
+		return w, before, nil
+	}
+	after, err = before.With(revisit.Rule{Pages: order.Pages, Every: order.Every})
+	if err != nil {
+		return nil, nil, err
+	}
+	note, err := after.MarshalBinary()
+	w.Notes = []protocol.Note{{Host: order.Pages.Host(), Name: IntervalsNote, Bytes: note}}
+	return w, after, err
+}
+
+// retimed moves the next visit of a known page as a person has ordered, and reports whether it moves. A page that is
+// due is left alone: it may be lent, and follows at its visit.
+//
+// The interval in its record stays as it is until then, so that the load index remains the sum over the records.
+func retimed(page *store.Page, order *protocol.Retime, timetable *revisit.Options, now time.Time) bool {
+	if page.Flags&store.Dropped != 0 || page.LastVisit.IsZero() || !page.Next.IsZero() && !page.Next.After(now) ||
+		!order.Pages.Matches(page.URL) {
+		return false
+	}
+	interval := order.Every
+	switch history := revisit.History(page.Timing); {
+	case order.Now:
+		page.Next = now.Truncate(time.Second) // as the store keeps it: moved once
+		return true
+	case page.Next.IsZero():
+		return false
+	case order.Auto:
+		interval = time.Duration(timetable.Aim * float64(timetable.Estimate(&history)))
+		if interval <= 0 {
+			return false
+		}
+		interval = min(max(interval, timetable.Min), timetable.Max)
+	}
+	next := page.LastVisit.Add(interval)
+	if next.Before(now) {
+		next = now
+	}
+	next = next.Truncate(time.Second)
+	if !next.Before(page.Next.Add(-time.Second)) && !next.After(page.Next.Add(time.Second)) {
+		return false
+	}
+	page.Next = next
+	return true
+}
