@@ -38,7 +38,7 @@ type Member struct {
 	Capacity      int    // connections it can hold at once
 	Leaving       bool   // it announced that it leaves
 	Consensus     string // "ip:port" of its consensus; empty: it has no other masters
-	Crawl         string // of a master: which crawl it is of; "": an older version, which does not say
+	Crawl         string // of a master: which crawl it is of
 	Term          uint64 // of a master: in which it leads that crawl; 0: it does not lead
 }
 

@@ -34,8 +34,6 @@
 //	  ├────────────────────►│ has seen term 6 in the gossip
 //	  │◄────────────────────┤ NotLeading {term 6, boot of its master}
 //
-// Fields of terms may be missing: an older version does not send them, and is taken as before.
-//
 // # How a page comes to count
 //
 //	slave                                  master

@@ -227,7 +227,7 @@ type SlaveWelcomed struct {
 	Fetch         *FetchRules            `protobuf:"bytes,3,opt,name=fetch,proto3" json:"fetch,omitempty"`
 	Unknown       []uint64               `protobuf:"varint,4,rep,packed,name=unknown,proto3" json:"unknown,omitempty"` // leases of `held` that the master does not honour: drop them at once
 	Crawl         string                 `protobuf:"bytes,5,opt,name=crawl,proto3" json:"crawl,omitempty"`
-	Term          uint64                 `protobuf:"varint,6,opt,name=term,proto3" json:"term,omitempty"` // in which the master leads the crawl; 0: an older master, which does not count
+	Term          uint64                 `protobuf:"varint,6,opt,name=term,proto3" json:"term,omitempty"` // in which the master leads the crawl
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -163,7 +163,7 @@ func TestALeaseThatIsQueuedEndsAtOnce(t *testing.T) {
 			actortest.Pass(time.Second)
 		}
 		asked := actortest.TakeOf[*messages.WorkRequested](s.master)
-		s.master.Tell(s.slave, &messages.TaskBatch{Serial: asked[len(asked)-1].Serial, Revoked: []uint64{2}})
+		s.master.Tell(s.slave, &messages.TaskBatch{Serial: asked[len(asked)-1].Serial, Term: 1, Revoked: []uint64{2}})
 		actortest.Pass(time.Second)
 		if _, why := s.reported(2); why != "revoked" {
 			t.Errorf("a lease that was queued ended because of %q", why)
@@ -215,7 +215,7 @@ func TestALeaseEndsWhileItIsQueued(t *testing.T) {
 	inSchool(t, web, func(o *Options) { o.Connections = 1 }, func(s *school) {
 		s.master.Reply(func(ctx actor.Context, message any) {
 			if m, ok := message.(*messages.WorkRequested); ok {
-				ctx.Respond(&messages.TaskBatch{Serial: m.Serial, Renewed: []uint64{1, 2, 3, 4, 5, 6, 7}})
+				ctx.Respond(&messages.TaskBatch{Serial: m.Serial, Term: 1, Renewed: []uint64{1, 2, 3, 4, 5, 6, 7}})
 			}
 		})
 		for host := range 8 {
@@ -249,7 +249,8 @@ func TestAFetcherThatPanicsInLineKeepsNobodyWaiting(t *testing.T) {
 			}
 			armed.Store(true)
 			asked := actortest.TakeOf[*messages.WorkRequested](s.master)
-			s.master.Tell(s.slave, &messages.TaskBatch{Serial: asked[len(asked)-1].Serial, Revoked: []uint64{2}})
+			s.master.Tell(s.slave, &messages.TaskBatch{Serial: asked[len(asked)-1].Serial, Term: 1,
+				Revoked: []uint64{2}})
 			actortest.Pass(time.Minute)
 			names := map[string]bool{}
 			for _, e := range s.web.Log() {

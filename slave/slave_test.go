@@ -61,15 +61,12 @@ func inSchoolWith(t *testing.T, web fakeweb.Options, so floor.SystemOptions, cha
 		if s.slave, err = s.system.Root.SpawnNamed(props, ActorName); err != nil {
 			t.Fatal(err)
 		}
-		s.master = s.newMaster("master", "m1")
-		s.system.Root.Send(s.slave, &MasterSeen{PID: s.master.PID, Claim: messages.Claim{Boot: "m1"}})
+		claim := messages.Claim{Crawl: "c1", Term: 1, Boot: "m1"}
+		s.master = s.newLeader("master", claim)
+		s.system.Root.Send(s.slave, &MasterSeen{PID: s.master.PID, Claim: claim})
 		actortest.Pass(0)
 		test(s)
 	})
-}
-
-func (s *school) newMaster(name, boot string) *actortest.Probe {
-	return s.newLeader(name, messages.Claim{Boot: boot})
 }
 
 // newLeader makes a master that says what it claims.
@@ -112,7 +109,8 @@ func (s *school) lend(lease uint64, host, pages int, change ...func(*messages.Ho
 	for _, change := range change {
 		change(task)
 	}
-	s.master.Tell(s.slave, &messages.TaskBatch{Serial: asked[len(asked)-1].Serial, Tasks: []*messages.HostTask{task}})
+	s.master.Tell(s.slave, &messages.TaskBatch{Serial: asked[len(asked)-1].Serial, Term: 1,
+		Tasks: []*messages.HostTask{task}})
 	return task
 }
 
@@ -183,7 +181,7 @@ func TestFetchingStopsAtTheBoundOfWhatIsNotStored(t *testing.T) {
 			if n := len(s.web.Log()); n != visited {
 				t.Errorf("%d more requests in another minute", n-visited)
 			}
-			stored := &messages.Stored{}
+			stored := &messages.Stored{Term: 1}
 			for host := range hosts {
 				stored.Leases, stored.Seqs = append(stored.Leases, uint64(host+1)), append(stored.Seqs, uint64(bound))
 			}
@@ -238,7 +236,7 @@ func TestDrainingGivesAllLeasesBackAndAsksForNone(t *testing.T) {
 		if last.GetFinished().GetWhy() != "draining" {
 			t.Fatalf("the last fact is %v", last)
 		}
-		s.master.Tell(s.slave, &messages.Stored{Leases: []uint64{7}, Seqs: []uint64{last.Seq}})
+		s.master.Tell(s.slave, &messages.Stored{Leases: []uint64{7}, Seqs: []uint64{last.Seq}, Term: 1})
 		actortest.Pass(2 * time.Second)
 		if len(actortest.TakeOf[*Drained](s.master)) != 1 {
 			t.Error("the slave does not say that it is drained")
@@ -371,7 +369,7 @@ func TestALeaseThatIsOverIsForgotten(t *testing.T) {
 		for n := range leases {
 			tasks = append(tasks, weak.Make(s.lend(uint64(n+1), n, 3)))
 			actortest.Pass(3 * time.Second)
-			stored := &messages.Stored{}
+			stored := &messages.Stored{Term: 1}
 			for _, report := range actortest.TakeOf[*messages.Report](s.master) {
 				for _, fact := range report.Facts {
 					stored.Leases, stored.Seqs = append(stored.Leases, fact.Lease), append(stored.Seqs, fact.Seq)
@@ -474,9 +472,10 @@ func TestAFetchThatPanicsFails(t *testing.T) {
 func TestATaskWithoutAURLFails(t *testing.T) {
 	inSchool(t, fakeweb.Options{Seed: 1, Pages: 5}, func(*Options) {}, func(s *school) {
 		asked := actortest.TakeOf[*messages.WorkRequested](s.master)
-		s.master.Tell(s.slave, &messages.TaskBatch{Serial: asked[len(asked)-1].Serial, Tasks: []*messages.HostTask{{
-			Lease: 1, Host: "http://" + s.web.Host(0).Name, PageBudget: 5, Tasks: []*messages.Task{
-				{Url: "no URL", Position: []byte("p")}, {Url: s.web.PageURL(0, 1, 80), Position: []byte("q")}}}}})
+		s.master.Tell(s.slave, &messages.TaskBatch{Serial: asked[len(asked)-1].Serial,
+			Term: 1, Tasks: []*messages.HostTask{{
+				Lease: 1, Host: "http://" + s.web.Host(0).Name, PageBudget: 5, Tasks: []*messages.Task{
+					{Url: "no URL", Position: []byte("p")}, {Url: s.web.PageURL(0, 1, 80), Position: []byte("q")}}}}})
 		actortest.Pass(5 * time.Second)
 		reasons, why := s.reported(1)
 		if reason, ok := reasons["no URL"]; len(reasons) != 2 || !ok || reason != messages.Reason_MALFORMED {

@@ -54,19 +54,16 @@ func (g *gossip) follow(pid *actor.PID, c messages.Claim) {
 // masters of two crawls are there it is the one that has welcomed this slave, or else the latest seen.
 func (g *gossip) leader(welcomed string, away time.Duration) (best *MasterSeen) {
 	now := time.Now()
-	there := slices.ContainsFunc(g.masters, func(m *MasterSeen) bool { return m.Boot == g.latest.Boot })
-	if there {
+	if slices.ContainsFunc(g.masters, func(m *MasterSeen) bool { return m.Boot == g.latest.Boot }) {
 		g.latestAt = now
 	} else if now.Sub(g.latestAt) > away {
 		g.latest = messages.Claim{}
 	}
 	for _, m := range g.masters {
-		if m.Crawl != "" && m.Term == 0 { // it stands by
+		if m.Term == 0 { // it stands by
 			continue
 		}
-		// an older version, which says nothing, is a crawl that goes on with the programs of before
-		known := m.Crawl != "" || there
-		if known && g.latest.Term > 0 && m.Boot != g.latest.Boot && !m.Beats(g.latest) {
+		if g.latest.Term > 0 && m.Boot != g.latest.Boot && !m.Beats(g.latest) {
 			continue
 		}
 		if best == nil || m.Beats(best.Claim) || !best.Beats(m.Claim) && best.Boot != welcomed {

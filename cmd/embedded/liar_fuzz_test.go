@@ -444,7 +444,7 @@ func sendScript(t *testing.T, script []byte) {
 			l.rules = forgeRules(script)
 		}
 		carrier := system.Root.Spawn(actor.PropsFromProducer(func() actor.Actor { return l }))
-		system.Root.Send(l.slave, &slave.MasterSeen{PID: carrier, Claim: messages.Claim{Boot: "1"}})
+		system.Root.Send(l.slave, &slave.MasterSeen{PID: carrier, Claim: node.Claim()})
 		pids = append(pids, l.slave, carrier)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Hour)

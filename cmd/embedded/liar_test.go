@@ -71,7 +71,7 @@ func (l *liar) Receive(ctx actor.Context) {
 				root.RequestWithCustomSender(l.master, &messages.TaskRefused{Slave: "cheat", Boot: "1",
 					Lease: task.Lease, Host: task.Host}, self)
 			}
-			m = &messages.TaskBatch{Serial: m.Serial, Renewed: m.Renewed, Revoked: m.Revoked}
+			m = &messages.TaskBatch{Serial: m.Serial, Term: m.Term, Renewed: m.Renewed, Revoked: m.Revoked}
 		}
 		root.RequestWithCustomSender(l.slave, m, self)
 	default:
@@ -203,7 +203,7 @@ func lieTo(t *testing.T, lie func(*liar, actor.Context, *messages.Fact) *message
 		pid := system.Root.Spawn(props)
 		post := carrier(pid)
 		to := system.Root.Spawn(actor.PropsFromProducer(func() actor.Actor { return post }))
-		system.Root.Send(pid, &slave.MasterSeen{PID: to, Claim: messages.Claim{Boot: "1"}})
+		system.Root.Send(pid, &slave.MasterSeen{PID: to, Claim: node.Claim()})
 		return []*actor.PID{pid, to}
 	}
 	l := &liar{master: node.PID(), lie: lie, refuse: refuse, steal: steal}

@@ -87,7 +87,7 @@ func TestACrawlFetchesEverythingOnceWhateverThePostDoes(t *testing.T) {
 			p := &post{master: node.PID(), slave: system.Root.Spawn(props), rnd: rand.New(rand.NewPCG(seed, 0)),
 				lost: 0.1, twice: 0.2, late: 3 * time.Second}
 			carrier := system.Root.Spawn(actor.PropsFromProducer(func() actor.Actor { return p }))
-			system.Root.Send(p.slave, &slave.MasterSeen{PID: carrier, Claim: messages.Claim{Boot: "1"}})
+			system.Root.Send(p.slave, &slave.MasterSeen{PID: carrier, Claim: node.Claim()})
 
 			ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 			defer cancel()
