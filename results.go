@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"path/filepath"
 	"time"
 
+	"henro/actors/reading"
 	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/archive/captures"
@@ -43,22 +43,19 @@ type Link struct {
 
 // Results are what a crawl has left. They are read where they lie: memory does not grow with the crawl.
 type Results struct {
-	source  tables.Source
+	source  *tables.Source
 	archive *captures.Archive // nil: nothing was archived
 }
 
 // Open opens the directory of a crawl that is not running. Close the results at the end.
 func Open(dir string) (*Results, error) {
-	o := store.DefaultOptions()
-	o.Partitions, o.ReadOnly = 0, true
-	state, err := store.OpenState(filepath.Join(dir, "state"), o)
+	crawl, err := reading.Open(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open the crawl in %s: %w", dir, err)
 	}
-	warc := filepath.Join(dir, "warc")
-	r := &Results{source: tables.Source{State: state, Archive: warc}}
-	if r.archive, err = captures.Open(warc, func(string) {}); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the archive in %s: %w", dir, err), state.Close())
+	r := &Results{source: crawl.Tables()}
+	if r.archive, err = captures.Open(r.source.Archive, func(string) {}); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the archive in %s: %w", dir, err), crawl.Close())
 	}
 	return r, nil
 }
@@ -68,7 +65,7 @@ func (r *Results) Close() error { return errors.Join(r.source.State.Close(), r.a
 
 // Pages are all known URLs, visited or not, in no order.
 func (r *Results) Pages() iter.Seq2[Page, error] {
-	return each(&r.source, tables.Pages(), func(value func(string) tables.Value) Page {
+	return each(r.source, tables.Pages(), func(value func(string) tables.Value) Page {
 		return Page{URL: value("url").Text, Status: int(value("status").Int), Cause: value("cause").Text,
 			Depth: int(value("depth").Int), Requisite: value("role").Text == "requisite", Digest: value("digest").Text,
 			Visited: moment(value("last_visit")), Captured: moment(value("captured_at")),
@@ -78,7 +75,7 @@ func (r *Results) Pages() iter.Seq2[Page, error] {
 
 // Links are the outlinks of all pages, also those that lead out of the crawl, those of a page together.
 func (r *Results) Links() iter.Seq2[Link, error] {
-	return each(&r.source, tables.Links(), func(value func(string) tables.Value) Link {
+	return each(r.source, tables.Links(), func(value func(string) tables.Value) Link {
 		return Link{From: value("from").Text, To: value("to").Text, Kind: value("kind").Text,
 			Anchor: value("anchor").Text}
 	})

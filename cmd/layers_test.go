@@ -45,7 +45,7 @@ var below = map[string][]string{
 	"store":    {"messages"},
 	"messages": {},
 	"docs":     {"."},
-	".":        {"cmd", "master", "store", "messages"},
+	".":        {"cmd", "master", "actors", "store", "messages"},
 }
 
 // pure are the packages that decide, parse or write formats, and nothing else: they import the standard library without

@@ -279,6 +279,29 @@ func (s *State) Backup(w io.Writer) (n int64, err error) {
 	return n, diagnose("back up", archive.Close())
 }
 
+// Unpack writes the files of a backup into a folder.
+func Unpack(backup io.Reader, dir string) error {
+	archive := tar.NewReader(backup)
+	for {
+		header, err := archive.Next()
+		if err == io.EOF {
+			_, err = io.Copy(io.Discard, backup) // what pads the archive
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		f, err := os.OpenFile(filepath.Join(dir, filepath.Base(header.Name)), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(f, archive)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+}
+
 // Snapshot calls fn with the state as of one moment, while the crawl runs. Reads of it may be made within each other,
 // by one goroutine; nothing can be committed to it, and it ends with fn. What commits free meanwhile stays in the
 // files.

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"archive/tar"
 	"bytes"
 	"errors"
 	"fmt"
@@ -325,15 +324,8 @@ func unpack(t *testing.T, backup io.Reader, dir string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for archive := tar.NewReader(backup); ; {
-		h, err := archive.Next()
-		if err == io.EOF {
-			return
-		}
-		body, readErr := io.ReadAll(archive)
-		if err := errors.Join(err, readErr, os.WriteFile(filepath.Join(dir, h.Name), body, 0o644)); err != nil {
-			t.Fatal(err)
-		}
+	if err := store.Unpack(backup, dir); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -7,8 +7,14 @@
 package reading
 
 import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
 	"henro/actors/scope"
 	"henro/store"
+	"henro/store/report/tables"
 )
 
 // Crawl is a crawl that is open for reading.
@@ -17,6 +23,60 @@ type Crawl struct {
 	State    *store.State
 	Settings *Settings
 	Scope    *scope.Rules // with all seeds; nil: whether a URL belongs to the crawl is not judged
+
+	copied string // the folder of State, if that is a copy
+}
+
+// Open opens the crawl in a directory for reading; store.ErrInUse: a process runs it.
+func Open(dir string) (*Crawl, error) {
+	o := store.DefaultOptions()
+	o.ReadOnly = true
+	return open(dir, filepath.Join(dir, "state"), o)
+}
+
+// OpenToChange opens the crawl in a directory, or begins one there, so that it can be changed.
+func OpenToChange(dir string) (*Crawl, error) {
+	return open(dir, filepath.Join(dir, "state"), store.DefaultOptions())
+}
+
+// OpenCopy opens the crawl in a directory that runs, as a backup has its state: until Close that lies in a temporary
+// folder.
+func OpenCopy(dir string, backup io.Reader) (c *Crawl, err error) {
+	copied, err := os.MkdirTemp("", "henro-snapshot-*")
+	if err != nil {
+		return nil, err
+	}
+	if err = store.Unpack(backup, copied); err == nil {
+		o := store.DefaultOptions()
+		o.ReadOnly = true
+		c, err = open(dir, copied, o)
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(copied))
+	}
+	c.copied = copied
+	return c, nil
+}
+
+func open(dir, path string, o store.Options) (*Crawl, error) {
+	state, err := store.OpenState(path, o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := AtRest(state, dir)
+	if err != nil {
+		return nil, errors.Join(err, state.Close())
+	}
+	return c, nil
+}
+
+// Tables are what the tables of the crawl are read from. Answers are kept beside it while it does not go on.
+func (c *Crawl) Tables() *tables.Source {
+	source := &tables.Source{State: c.State, Archive: filepath.Join(c.Dir, "warc")}
+	if c.copied == "" {
+		source.Cache = filepath.Join(c.Dir, "cache")
+	}
+	return source
 }
 
 // AtRest is the crawl in a directory whose state is open and that is not running: S of its politeness is all its hosts,
@@ -46,7 +106,7 @@ func (c *Crawl) Close() error {
 	if c == nil {
 		return nil
 	}
-	return c.State.Close()
+	return errors.Join(c.State.Close(), os.RemoveAll(c.copied))
 }
 
 // disk is the partition that has a host.

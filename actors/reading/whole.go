@@ -80,7 +80,7 @@ func (c *Crawl) Missing(prefix, temp string, fn func(*PageMissing) error) (*Whol
 			return err
 		}
 		defer func() { err = errors.Join(err, failures.Close()) }()
-		s, err := newSurvey(&Crawl{c.Dir, state, c.Settings, c.Scope}, failures.of)
+		s, err := newSurvey(&Crawl{Dir: c.Dir, State: state, Settings: c.Settings, Scope: c.Scope}, failures.of)
 		if err != nil {
 			return err
 		}
@@ -200,9 +200,9 @@ func newSurvey(c *Crawl, failureOf func(string) (failure, bool, error)) (*survey
 	if err != nil {
 		return nil, err
 	}
-	return &survey{Crawl: &Crawl{c.Dir, c.State, c.Settings, rules}, regions: admission.Remember(rules),
-		failureOf: failureOf, left: linksRemembered, links: map[string][]outlink.Outlink{},
-		records: map[string]record{}}, nil
+	judged := &Crawl{State: c.State, Settings: c.Settings, Scope: rules}
+	return &survey{Crawl: judged, regions: admission.Remember(rules), failureOf: failureOf, left: linksRemembered,
+		links: map[string][]outlink.Outlink{}, records: map[string]record{}}, nil
 }
 
 // node is something on the way from a page to what it is made of.

@@ -15,7 +15,7 @@ import (
 
 func newAliasCommand() *cobra.Command {
 	var l look
-	var forget, asJSON bool
+	var forget bool
 	cmd := &cobra.Command{
 		Use: "alias [HOST=HOST]", Short: "List the hosts that are others under a second name, or say which are",
 		Long: `List the hosts, scheme://name[:port], that answer as others do, with the pages that say so. With
@@ -30,7 +30,11 @@ stands for itself: what was left to its representative is visited then. Both are
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if len(arguments) == 0 && !forget {
-				return listAliases(cmd, &l, asJSON)
+				all, err := found(&l, cmd, "/api/aliases", (*reading.Crawl).Aliases)
+				if err != nil {
+					return err
+				}
+				return shown(cmd, all, printAliases)
 			}
 			host, of, equals := strings.Cut(strings.Join(arguments, ""), "=")
 			if equals == forget || host == "" {
@@ -52,24 +56,12 @@ stands for itself: what was left to its representative is visited then. Both are
 	}
 	l.register(cmd)
 	cmd.Flags().BoolVar(&forget, "forget", false, "the host stands for itself, whatever its pages show")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	cmd.Flags().Bool("json", false, "as JSON")
 	return cmd
 }
 
-func listAliases(cmd *cobra.Command, l *look, asJSON bool) error {
-	all, err := found(l, cmd, "/api/aliases", (*reading.Crawl).Aliases)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return printJSON(cmd.OutOrStdout(), all)
-	}
-	printAliases(cmd.OutOrStdout(), all.Aliases)
-	return nil
-}
-
-func printAliases(w io.Writer, all []reading.Alias) {
-	for _, a := range all {
+func printAliases(w io.Writer, all *reading.AliasesReported) error {
+	for _, a := range all.Aliases {
 		word := "may be"
 		switch {
 		case a.Person && a.Of == "":
@@ -87,4 +79,5 @@ func printAliases(w io.Writer, all []reading.Alias) {
 		fmt.Fprintf(w, "%s %s %s: %.0f %s, %.0f do not, belief %.2f\n", a.Host, word, a.Of, a.Agreed, what, a.Against,
 			a.Belief)
 	}
+	return nil
 }

@@ -16,16 +16,6 @@ import (
 	"henro/store"
 )
 
-// dirArgument is the one argument of commands about a crawl that is not running.
-func dirArgument(use string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, arguments []string) error {
-		if len(arguments) != 1 {
-			return config.Usage("of which crawl? %s", use)
-		}
-		return nil
-	}
-}
-
 func newCheckCommand() *cobra.Command {
 	var mend bool
 	var signer string
@@ -42,7 +32,7 @@ the state that are of different days become one state, whose links are judged ag
 Of a WACZ file, whoever wrote it, every part is compared with its digest, every record is read, every line of its index
 is followed, and its signature is verified. With --signer it must be signed by that key.`,
 		Example: "  henro check crawl\n  henro check --mend crawl\n  henro check --signer MHYwEAYH… crawl.wacz",
-		Args:    dirArgument("henro check crawl"),
+		Args:    takes(1, 1, "of which crawl? henro check crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			out, bar := cmd.OutOrStdout(), newBar(cmd.ErrOrStderr())
 			info, err := os.Stat(arguments[0])
@@ -148,7 +138,7 @@ func newRepairCommand() *cobra.Command {
 warc/index.cdxj; and rewrite the state without its free space. The crawl must not be running. A folder of WARC
 files without a state is indexed alone.`,
 		Example: "  henro repair crawl",
-		Args:    dirArgument("henro repair crawl"),
+		Args:    takes(1, 1, "of which crawl? henro repair crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			dir := arguments[0]
 			if store.Exists(filepath.Join(dir, "state")) {

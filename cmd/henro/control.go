@@ -127,7 +127,6 @@ func (c *control) fetch(ctx context.Context, path string, w io.Writer) (int64, e
 
 // statusCommand makes a verb of a crawl that is answered by the status.
 func statusCommand(c *control, verb, short, method, path string) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: verb, Short: short, Args: cobra.NoArgs,
 		Example: "  henro " + verb + "\n  henro " + verb + " --dir crawl --json",
@@ -136,15 +135,11 @@ func statusCommand(c *control, verb, short, method, path string) *cobra.Command 
 			if err := c.ask(cmd.Context(), method, path, nil, &status); err != nil {
 				return err
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), status)
-			}
-			printStatus(cmd.OutOrStdout(), &status)
-			return nil
+			return shown(cmd, &status, printStatus)
 		},
 	}
 	c.register(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "the whole answer as JSON")
+	cmd.Flags().Bool("json", false, "the whole answer as JSON")
 	return cmd
 }
 
@@ -225,7 +220,7 @@ func newSeedsCommand() *cobra.Command {
 	return seeds
 }
 
-func printStatus(w io.Writer, s *master.Status) {
+func printStatus(w io.Writer, s *master.Status) error {
 	fmt.Fprintf(w, "%s: %s", s.Dir, strings.Join(s.Seeds, " "))
 	if more := s.SeedCount - len(s.Seeds); more > 0 {
 		fmt.Fprintf(w, " and %d more seeds", more)
@@ -269,4 +264,5 @@ func printStatus(w io.Writer, s *master.Status) {
 	if skipped := skipWords(&s.Totals); skipped != "" {
 		fmt.Fprintln(w, "skipped ", skipped)
 	}
+	return nil
 }

@@ -18,7 +18,7 @@ import (
 )
 
 func newDiffCommand() *cobra.Command {
-	var from, to string
+	from, to := time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC) // a span holds 292 years
 	cmd := &cobra.Command{
 		Use:   "diff DIR URL",
 		Short: "List the versions of a page in the archive, and show what changed",
@@ -28,12 +28,7 @@ before: unchanged (a revisit, or the same bytes), same text (only what surrounds
 in the main text between the captures nearest to two moments, sentence by sentence.`,
 		Example: `  henro diff crawl https://example.org/
   henro diff crawl https://example.org/ --from 2026-03-01 --to 2026-03-14T12:00`,
-		Args: func(_ *cobra.Command, arguments []string) error {
-			if len(arguments) != 2 {
-				return config.Usage("of which crawl, which page? henro diff crawl https://example.org/")
-			}
-			return nil
-		},
+		Args: takes(2, 2, "of which crawl, which page? henro diff crawl https://example.org/"),
 		RunE: func(cmd *cobra.Command, arguments []string) (err error) {
 			url, err := weburl.Parse(arguments[1])
 			if err != nil {
@@ -44,16 +39,16 @@ in the main text between the captures nearest to two moments, sentence by senten
 				return err
 			}
 			defer func() { err = errors.Join(err, archive.Close()) }()
-			if from == "" && to == "" {
+			if !cmd.Flags().Changed("from") && !cmd.Flags().Changed("to") {
 				return listVersions(cmd.OutOrStdout(), archive, url)
 			}
 			return showChange(cmd.OutOrStdout(), archive, url, from, to)
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "",
+	cmd.Flags().Var((*moments)(&from), "from",
 		"`MOMENT` of the earlier version: 2026-03-14, 2026-03-14T12:00, 20260314120000 or RFC 3339, in UTC "+
 			"(default: the first)")
-	cmd.Flags().StringVar(&to, "to", "", "`MOMENT` of the later version (default: the last)")
+	cmd.Flags().Var((*moments)(&to), "to", "`MOMENT` of the later version (default: the last)")
 	return cmd
 }
 
@@ -111,18 +106,10 @@ func compared(before, now *pagetext.Text, same bool) string {
 }
 
 // showChange shows the difference of two versions.
-func showChange(w io.Writer, archive *captures.Archive, url weburl.URL, from, to string) error {
+func showChange(w io.Writer, archive *captures.Archive, url weburl.URL, from, to time.Time) error {
 	var versions [2]*pagetext.Text
 	var at [2]time.Time
-	for i, word := range [2]string{from, to} {
-		// a span holds 292 years
-		moment := [2]time.Time{time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)}[i]
-		if word != "" {
-			var err error
-			if moment, err = momentOf(word); err != nil {
-				return config.Usage("--%s %q: %v", [2]string{"from", "to"}[i], word, err)
-			}
-		}
+	for i, moment := range [2]time.Time{from, to} {
 		place, err := archive.Closest(url, moment)
 		if err != nil {
 			return fmt.Errorf("%s: %w", url, err)
@@ -146,13 +133,19 @@ func showChange(w io.Writer, archive *captures.Archive, url weburl.URL, from, to
 	return err
 }
 
-// momentOf reads a moment as people write it, in UTC.
-func momentOf(word string) (time.Time, error) {
+// moments is a flag that takes a moment as people write it, in UTC.
+type moments time.Time
+
+func (m *moments) String() string { return "" }
+func (m *moments) Type() string   { return "moment" }
+
+func (m *moments) Set(word string) error {
 	for _, layout := range []string{time.RFC3339, "2006-01-02", "2006-01-02T15:04", "2006-01-02T15:04:05",
 		"2006-01-02 15:04", "20060102150405", "20060102"} {
 		if at, err := time.Parse(layout, word); err == nil {
-			return at, nil
+			*m = moments(at)
+			return nil
 		}
 	}
-	return time.Time{}, errors.New("want 2026-03-14, 2026-03-14T12:00, 20260314120000 or RFC 3339")
+	return errors.New("want 2026-03-14, 2026-03-14T12:00, 20260314120000 or RFC 3339")
 }

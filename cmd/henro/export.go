@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/messages/visible"
 	"henro/store/archive/wacz"
@@ -29,13 +30,7 @@ func newExportCommand() *cobra.Command {
   henro export --dir crawl --what links links.parquet
   henro export --dir crawl --what pages --to tsv - | head
   henro export --dir crawl graph.graph-txt`,
-		Args: func(_ *cobra.Command, arguments []string) error {
-			if len(arguments) != 1 {
-				return config.Usage("export to one file: henro export --what links --to csv --dir crawl links.csv " +
-					"(or -)")
-			}
-			return nil
-		},
+		Args: takes(1, 1, "export to one file: henro export --what links --to csv --dir crawl links.csv (or -)"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if to == "wacz" || to == "" && strings.HasSuffix(arguments[0], ".wacz") {
 				return exportWACZ(cmd.OutOrStdout(), cmd.ErrOrStderr(), wacz.DefaultOptions(), r.dir, arguments[0])
@@ -45,7 +40,7 @@ func newExportCommand() *cobra.Command {
 				return err
 			}
 			o.Stdout = visible.Exact(cmd.OutOrStdout())
-			return runExport(cmd, &r, o)
+			return r.read(cmd, func(_ *reading.Crawl, source *tables.Source) error { return runExport(cmd, source, o) })
 		},
 	}
 	cmd.Flags().StringVar(&what, "what", "",
@@ -111,12 +106,7 @@ func orderOf(what, to, path string) (export.Order, error) {
 	return o, nil
 }
 
-func runExport(cmd *cobra.Command, r *tableReader, o export.Order) (err error) {
-	source, done, err := r.source(cmd.Context(), cmd.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, done()) }()
+func runExport(cmd *cobra.Command, source *tables.Source, o export.Order) error {
 	bar, start, rows := newBar(cmd.ErrOrStderr()), time.Now(), map[string]int64{}
 	began := map[string]time.Time{}
 	o.Progress = func(table string, n int64) {
@@ -126,7 +116,7 @@ func runExport(cmd *cobra.Command, r *tableReader, o export.Order) (err error) {
 		rows[table] = n
 		bar.count(table, n, began[table])
 	}
-	err = export.Run(cmd.Context(), source, o)
+	err := export.Run(cmd.Context(), source, o)
 	bar.end()
 	if errors.Is(err, export.ErrFormat) {
 		return config.Usage("%v", err)

@@ -42,12 +42,7 @@ in DIR/feed/outbox, 10,000 changes for three days at most, and is posted again a
 		Example: `  henro feed crawl
   henro feed crawl --follow 1m --least 40 --prefix https://example.org/news/
   henro feed crawl --follow 1m --webhook https://example.net/hook --webhook-secret secret.txt`,
-		Args: func(_ *cobra.Command, arguments []string) error {
-			if len(arguments) != 1 {
-				return config.Usage("of which crawl? henro feed crawl")
-			}
-			return nil
-		},
+		Args: takes(1, 1, "of which crawl? henro feed crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			return f.run(cmd.Context(), arguments[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},

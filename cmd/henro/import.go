@@ -3,8 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,7 +12,6 @@ import (
 	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/master"
-	"henro/store"
 	"henro/store/archive/history"
 )
 
@@ -32,12 +31,7 @@ henro crawl --continuous; their links are followed once a page that was crawled 
 		Example: `  henro import --dir news old.cdxj.gz
   henro import --dir news old/warc
   henro crawl --dir news --continuous --contact you@example.org https://example.org/`,
-		Args: func(_ *cobra.Command, arguments []string) error {
-			if len(arguments) == 0 {
-				return config.Usage("which archives? henro import --dir crawl old.cdxj")
-			}
-			return nil
-		},
+		Args: takes(1, math.MaxInt, "which archives? henro import --dir crawl old.cdxj"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			imported, ignored, err := importAll(dir, arguments, notesTo(cmd.ErrOrStderr()))
 			if errors.Is(err, history.ErrSource) {
@@ -70,17 +64,11 @@ func importAll(dir string, sources []string, unread func(string)) (imported mast
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return imported, 0, err
 	}
-	o := store.DefaultOptions()
-	o.Partitions = 0 // as it was begun
-	state, err := store.OpenState(filepath.Join(dir, "state"), o)
+	crawl, err := reading.OpenToChange(dir)
 	if err != nil {
 		return imported, 0, lookError(dir, err)
 	}
-	defer func() { err = errors.Join(err, state.Close()) }()
-	d, err := reading.ReadDefinition(dir)
-	if err != nil {
-		return imported, 0, err
-	}
-	imported, err = master.ImportAtRest(state, &d.InForce, captures.Each, time.Now())
+	defer func() { err = errors.Join(err, crawl.Close()) }()
+	imported, err = master.ImportAtRest(crawl.State, crawl.Settings, captures.Each, time.Now())
 	return imported, captures.Ignored, err
 }

@@ -8,8 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -28,33 +26,33 @@ type look struct {
 	control
 }
 
-// open opens the state for reading, or reports that a running crawl holds it, or is asked for.
-func (l *look) open() (state *store.State, running bool, err error) {
-	if l.address != "" {
-		return nil, true, nil
-	}
-	o := store.DefaultOptions()
-	o.ReadOnly = true
-	state, err = store.OpenState(filepath.Join(l.dir, "state"), o)
-	if errors.Is(err, store.ErrInUse) {
-		return nil, true, nil
-	}
-	if err != nil {
-		return nil, false, lookError(l.dir, err)
-	}
-	return state, false, nil
-}
-
 // crawl opens the crawl for reading; nil: it runs, or is asked for.
 func (l *look) crawl() (*reading.Crawl, error) {
-	state, running, err := l.open()
-	if err != nil || running {
-		return nil, err
+	if l.address != "" {
+		return nil, nil
 	}
-	c, err := reading.AtRest(state, l.dir)
+	c, err := reading.Open(l.dir)
+	if errors.Is(err, store.ErrInUse) {
+		return nil, nil
+	}
+	return c, lookError(l.dir, err)
+}
+
+// still opens the crawl as of one moment: of one that runs, a copy of its state.
+func (l *look) still(cmd *cobra.Command) (*reading.Crawl, error) {
+	c, err := l.crawl()
+	if err != nil || c != nil {
+		return c, err
+	}
+	backup, err := l.control.open(cmd.Context(), http.MethodGet, "/api/backup", nil)
+	if err == nil {
+		c, err = reading.OpenCopy(l.dir, backup)
+		err = errors.Join(err, backup.Close())
+	}
 	if err != nil {
-		return nil, errors.Join(err, state.Close())
+		return nil, fmt.Errorf("the crawl in %s is running; copy its state: %w", l.dir, err)
 	}
+	fmt.Fprintln(cmd.ErrOrStderr(), "the crawl is running: this is its state of now")
 	return c, nil
 }
 
@@ -80,11 +78,10 @@ func answer[T any](ctx context.Context, l *look, crawl *reading.Crawl, path stri
 
 func newPageCommand() *cobra.Command {
 	var l look
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "page URL", Short: "Say what is known of a page, and when it is due",
 		Example: "  henro page https://example.org/ --dir crawl\n  henro page --json https://example.org/ | jq .says",
-		Args:    oneArgument("which page? henro page https://example.org/"),
+		Args:    takes(1, 1, "which page? henro page https://example.org/"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if err := isURL(arguments[0]); err != nil {
 				return err
@@ -94,52 +91,53 @@ func newPageCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), page)
-			}
-			printPage(cmd.OutOrStdout(), page)
-			return nil
+			return shown(cmd, page, printPage)
 		},
 	}
 	l.register(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "the whole record as JSON")
+	cmd.Flags().Bool("json", false, "the whole record as JSON")
 	return cmd
 }
 
 func newHostCommand() *cobra.Command {
 	var l look
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "host NAME", Short: "Say what is known of a host, or tell the crawl something of one",
 		Example: "  henro host example.org --dir crawl\n  henro host exclude https://example.org",
-		Args:    oneArgument("which host? henro host example.org"),
+		Args:    takes(1, 1, "which host? henro host example.org"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			host, err := found(&l, cmd, "/api/host?host="+url.QueryEscape(arguments[0]),
 				func(c *reading.Crawl) (*reading.HostFound, error) { return c.Host(arguments[0]) })
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), host)
-			}
-			return printHost(cmd.OutOrStdout(), host, time.Now())
+			return shown(cmd, host, printHost)
 		},
 	}
 	l.register(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "the whole record as JSON")
+	cmd.Flags().Bool("json", false, "the whole record as JSON")
 	for _, verb := range []*cobra.Command{newAliasCommand(), newExcludeCommand(), newURLRulesCommand()} {
 		cmd.AddCommand(takesCrawl(verb, 1))
 	}
 	return cmd
 }
 
-func oneArgument(question string) cobra.PositionalArgs {
+// takes has a command be given as many arguments, or be answered with a question.
+func takes(least, most int, question string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, arguments []string) error {
-		if len(arguments) != 1 {
+		if len(arguments) < least || len(arguments) > most {
 			return config.Usage("%s", question)
 		}
 		return nil
 	}
+}
+
+// shown prints a thing in words, or with --json as JSON.
+func shown[T any](cmd *cobra.Command, thing T, words func(io.Writer, T) error) error {
+	if asJSON, err := cmd.Flags().GetBool("json"); err == nil && asJSON {
+		return printJSON(cmd.OutOrStdout(), thing)
+	}
+	return words(cmd.OutOrStdout(), thing)
 }
 
 // isURL says what is wrong with an argument that is to be a URL.
@@ -151,7 +149,7 @@ func isURL(argument string) error {
 }
 
 // printPage explains a page in words.
-func printPage(w io.Writer, found *reading.PageFound) {
+func printPage(w io.Writer, found *reading.PageFound) error {
 	p := &found.Page
 	fmt.Fprintf(w, "%s\nnumber    %d, a %s, %d links from a seed\n", p.URL, p.Number, found.Role, p.Depth)
 	switch {
@@ -190,6 +188,7 @@ func printPage(w io.Writer, found *reading.PageFound) {
 	printSays(w, found.Says)
 	printCaptures(w, found)
 	printRequisites(w, found)
+	return nil
 }
 
 // printRequisites lists what a page is made of, what is missing first.
@@ -252,7 +251,8 @@ func printJSON(w io.Writer, thing any) error {
 }
 
 // printHost explains a host in words.
-func printHost(w io.Writer, h *reading.HostFound, now time.Time) error {
+func printHost(w io.Writer, h *reading.HostFound) error {
+	now := time.Now()
 	fmt.Fprintf(w, "%s\npages     %d known, %d visited, %d waiting", h.Name, h.Known, h.Had(), h.Waiting)
 	if h.GivenUp > 0 {
 		fmt.Fprintf(w, ", %d given up", h.GivenUp)
@@ -319,20 +319,14 @@ func newBackupCommand() *cobra.Command {
 		Long: "Copy the state, as of one moment, to a tar file. Unpacked into the state folder of an empty " +
 			"directory it is a crawl to resume.",
 		Example: "  henro backup --dir crawl state.tar",
-		Args:    oneArgument("to which file? henro backup --dir crawl state.tar"),
-		RunE: func(cmd *cobra.Command, arguments []string) (err error) {
-			f, err := os.Create(arguments[0] + ".part")
-			if err != nil {
-				return config.Usage("%v", err)
-			}
-			defer os.Remove(f.Name()) // nothing to remove once it is renamed
-			defer f.Close()
-			n, err := l.backup(cmd, f)
-			if err != nil {
+		Args:    takes(1, 1, "to which file? henro backup --dir crawl state.tar"),
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			var n int64
+			if err := writeFile(arguments[0], func(w io.Writer) (err error) {
+				n, err = l.backup(cmd, w)
 				return err
-			}
-			if err := errors.Join(f.Sync(), f.Close(), os.Rename(f.Name(), arguments[0])); err != nil {
-				return fmt.Errorf("write %s: %w", arguments[0], err)
+			}); err != nil {
+				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s in %s\n", sizeWords(uint64(n)), arguments[0])
 			return nil
@@ -343,15 +337,15 @@ func newBackupCommand() *cobra.Command {
 }
 
 func (l *look) backup(cmd *cobra.Command, w io.Writer) (int64, error) {
-	state, running, err := l.open()
-	if err != nil {
+	crawl, err := l.crawl()
+	switch {
+	case err != nil:
 		return 0, err
-	}
-	if running {
+	case crawl == nil:
 		return l.fetch(cmd.Context(), "/api/backup", w)
 	}
-	n, err := state.Backup(w)
-	return n, errors.Join(err, state.Close())
+	n, err := crawl.State.Backup(w)
+	return n, errors.Join(err, crawl.Close())
 }
 
 func moment(t time.Time) string {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,18 +21,12 @@ import (
 // newMastersCommand lists the masters of a running crawl, and orders one of them about.
 func newMastersCommand() *cobra.Command {
 	var c control
-	var asJSON bool
 	show := func(cmd *cobra.Command, method, path string) error {
 		var all []consensus.Member
 		if err := c.ask(cmd.Context(), method, path, nil, &all); err != nil {
 			return err
 		}
-		if asJSON {
-			encoder := json.NewEncoder(cmd.OutOrStdout())
-			encoder.SetIndent("", "  ")
-			return encoder.Encode(all)
-		}
-		return printMasters(cmd.OutOrStdout(), all)
+		return shown(cmd, all, printMasters)
 	}
 	cmd := &cobra.Command{
 		Use: "masters", Short: "List the masters of a running crawl, move the lead or remove one", Args: cobra.NoArgs,
@@ -44,28 +37,26 @@ many entries of the log each lacks. The master that leads answers.`,
 			return show(cmd, http.MethodGet, "/api/masters")
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
-	order := func(verb, short, long string) *cobra.Command {
-		return &cobra.Command{
-			Use: verb + " NAME", Short: short, Long: long, Example: "  henro masters " + verb + " pc-02",
-			Args: func(_ *cobra.Command, arguments []string) error {
-				if len(arguments) != 1 {
-					return config.Usage("which master? henro masters lists them")
-				}
-				return nil
-			},
-			RunE: func(cmd *cobra.Command, arguments []string) error {
-				return show(cmd, http.MethodPost, "/api/masters/"+verb+"?master="+url.QueryEscape(arguments[0]))
-			},
-		}
-	}
+	cmd.Flags().Bool("json", false, "as JSON")
 	cmd.AddCommand(
-		order("move", "Have another master lead", "Have another master lead, which has a vote."),
-		order("remove", "Take a master out of the group", `Take a master out of the group, after it has ended for good.
-One that still runs as a standby is added again; one whose disk was lost may then come back under its name.`))
+		order("master", "move", "Have another master lead", "Have another master lead, which has a vote.", show),
+		order("master", "remove", "Take a master out of the group", `Take a master out of the group, after it has ended
+for good. One that still runs as a standby is added again; one whose disk was lost may then come back under its name.`,
+			show))
 	c.register(append(cmd.Commands(), cmd)...)
 	cmd.AddCommand(newRecoverCommand())
 	return cmd
+}
+
+// order is a command that orders a master or a slave about, by its name.
+func order(what, verb, short, long string, show func(cmd *cobra.Command, method, path string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: verb + " NAME", Short: short, Long: long, Example: "  henro " + what + "s " + verb + " pc-02",
+		Args: takes(1, 1, "which "+what+"? henro "+what+"s lists them"),
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			return show(cmd, http.MethodPost, "/api/"+what+"s/"+verb+"?"+what+"="+url.QueryEscape(arguments[0]))
+		},
+	}
 }
 
 // atStake is what an operator must know before the group is given up.

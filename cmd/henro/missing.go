@@ -32,13 +32,7 @@ With a PREFIX of URLs, or a HOST, only pages below it are looked at.`,
 		Example: `  henro missing crawl
   henro missing crawl https://example.org/docs/
   henro missing --json crawl | jq -r 'select(.missing) | .missing[] | [.missing, .url] | @tsv' | sort | uniq -c`,
-		Args: func(_ *cobra.Command, arguments []string) error {
-			if len(arguments) < 1 || len(arguments) > 2 {
-				return config.Usage("of which crawl? henro missing crawl, or " +
-					"henro missing crawl https://example.org/docs/")
-			}
-			return nil
-		},
+		Args: takes(1, 2, "of which crawl? henro missing crawl, or henro missing crawl https://example.org/docs/"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			l.dir = arguments[0]
 			prefixes := []string{""}
@@ -65,11 +59,7 @@ With a PREFIX of URLs, or a HOST, only pages below it are looked at.`,
 
 // prefixesOf are the prefixes of URLs that a prefix or a host means: a host without a scheme has two.
 func prefixesOf(what string) ([]string, error) {
-	if strings.Contains(what, "://") {
-		u, err := weburl.Parse(what)
-		if err != nil {
-			return nil, config.Usage("%q: want a prefix of URLs such as https://example.org/docs/, or a host", what)
-		}
+	if u, err := weburl.Parse(what); err == nil {
 		return []string{u.String()}, nil
 	}
 	if strings.ContainsAny(what, "/?# ") || what == "" {

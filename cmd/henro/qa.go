@@ -40,7 +40,7 @@ one after another; it has a profile of its own and ends with the command. Of wha
 Without a Chromium all is from the state: how many pages are whole, and which lack most, with the reasons.`,
 		Example: `  henro qa crawl                           # writes crawl/qa/index.html
   henro qa --pages 200 --to report crawl`,
-		Args: dirArgument("henro qa crawl"),
+		Args: takes(1, 1, "of which crawl? henro qa crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			logger, err := log.Logger()
 			if err != nil {

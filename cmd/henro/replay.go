@@ -38,7 +38,7 @@ uses that address as its HTTP proxy; Accept-Datetime chooses the moment. No requ
 		Example: `  henro replay crawl
   henro replay manuals.wacz
   henro replay --listen 127.0.0.1:8091 --proxy 127.0.0.1:8092 collected/warcs`,
-		Args: dirArgument("henro replay crawl"),
+		Args: takes(1, 1, "of which crawl? henro replay crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			logger, err := log.Logger()
 			if err != nil {

@@ -21,7 +21,6 @@ func newReportCommand() *cobra.Command {
 	var l look
 	var to string
 	var connections int
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "report [flags] DIR",
 		Short: "Draw the timetable of a crawl: intervals, load, overload and what it costs",
@@ -33,7 +32,7 @@ and what that costs.`,
 		Example: `  henro report crawl                       # writes crawl/report/index.html and its figures
   henro report --master 127.0.0.1:7790 crawl
   henro report --json crawl | jq .verdicts`,
-		Args: oneArgument("of which crawl? henro report crawl"),
+		Args: takes(1, 1, "of which crawl? henro report crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			l.dir = arguments[0]
 			if connections < 0 {
@@ -48,28 +47,23 @@ and what that costs.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), report)
-			}
-			if to == "" {
-				to = filepath.Join(l.dir, "report")
-			}
-			name, err := filepath.Abs(l.dir)
-			if err != nil {
-				return fmt.Errorf("report on %s: %w", l.dir, err)
-			}
-			if err := writeReport(to, filepath.Base(name), report); err != nil {
-				return err
-			}
-			printReport(cmd.OutOrStdout(), to, report)
-			return nil
+			return shown(cmd, report, func(w io.Writer, report *figures.Report) error {
+				if to == "" {
+					to = filepath.Join(l.dir, "report")
+				}
+				if err := writeReport(to, nameOf(l.dir), report); err != nil {
+					return err
+				}
+				printReport(w, to, report)
+				return nil
+			})
 		},
 	}
 	l.control.register(cmd)
 	cmd.Flags().StringVar(&to, "to", "", "`FOLDER` for the page and its figures (default DIR/report)")
 	cmd.Flags().IntVar(&connections, "connections", 0,
 		"C, the connections that visit all hosts, of a crawl that is not running; 0: as many as it had when it ran")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "the numbers as JSON on standard output, and no files")
+	cmd.Flags().Bool("json", false, "the numbers as JSON on standard output, and no files")
 	return cmd
 }
 
@@ -93,14 +87,22 @@ func writeReport(folder, name string, r *figures.Report) error {
 	return writeFile(filepath.Join(folder, "index.html"), func(w io.Writer) error { return r.WriteHTML(w, name) })
 }
 
+// nameOf is what a crawl is called by its directory.
+func nameOf(dir string) string {
+	if whole, err := filepath.Abs(dir); err == nil {
+		dir = whole
+	}
+	return filepath.Base(dir)
+}
+
 // writeFile writes a file, whole or not at all.
 func writeFile(path string, write func(io.Writer) error) (err error) {
 	f, err := os.Create(path + ".part")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return config.Usage("%v", err)
 	}
-	if err := errors.Join(write(f), f.Close()); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(f.Name()))
+	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

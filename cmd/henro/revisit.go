@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"henro/actors/revisit"
 	"henro/cmd/config"
 	"henro/master"
-	"henro/store"
 )
 
 func newRevisitCommand() *cobra.Command {
@@ -38,7 +36,7 @@ sooner as far as what was told of its host has been right before. Nothing is ord
   git diff --name-only HEAD~ -- public | sed 's|^public|https://example.org|' | henro revisit --from - --by deploy`,
 		Args: func(cmd *cobra.Command, arguments []string) error {
 			if told.from == "" {
-				return oneArgument("which pages? henro revisit 'https://example.org/news/*' --every 6h")(cmd, arguments)
+				return takes(1, 1, "which pages? henro revisit 'https://example.org/news/*' --every 6h")(cmd, arguments)
 			}
 			if len(arguments) > 0 || posted != (master.RevisitPosted{}) {
 				return config.Usage("--from stands alone: the file names the pages, and what was told of their host " +
@@ -107,26 +105,20 @@ func (t *told) tell(cmd *cobra.Command, l *look) error {
 
 // revisit gives an order to the running crawl, or carries it out in a directory that no crawl holds.
 func (l *look) revisit(cmd *cobra.Command, posted *master.RevisitPosted) (*master.RevisitAnswer, error) {
-	state, running, err := l.open()
-	if err != nil {
+	crawl, err := l.crawl()
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if running {
+	case crawl == nil:
 		var answer master.RevisitAnswer
 		return &answer, l.ask(cmd.Context(), http.MethodPost, "/api/revisit", posted, &answer)
 	}
-	if err := state.Close(); err != nil { // it was open for reading
+	if err := crawl.Close(); err != nil { // it was open for reading
 		return nil, err
 	}
-	o := store.DefaultOptions()
-	o.Partitions = 0 // as it was begun
-	if state, err = store.OpenState(filepath.Join(l.dir, "state"), o); err != nil {
+	if crawl, err = reading.OpenToChange(l.dir); err != nil {
 		return nil, lookError(l.dir, err)
 	}
-	crawl, err := reading.AtRest(state, l.dir)
-	if err != nil {
-		return nil, errors.Join(err, state.Close())
-	}
 	answer, err := master.RevisitAtRest(crawl, posted, time.Now())
-	return answer, errors.Join(err, state.Close())
+	return answer, errors.Join(err, crawl.Close())
 }

@@ -25,10 +25,9 @@ import (
 
 // searchFlags are those of henro search.
 type searchFlags struct {
-	q        search.Question
-	from, to string
-	index    bool
-	json     bool
+	q     search.Question
+	index bool
+	json  bool
 }
 
 func newSearchCommand() *cobra.Command {
@@ -55,8 +54,9 @@ otherwise. henro replay searches it too.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&f.index, "index", false, "make the index, or bring it up to date, first")
 	flags.StringVar(&f.q.Prefix, "prefix", "", "only pages whose `URL` begins so")
-	flags.StringVar(&f.from, "from", "", "only versions since this `MOMENT`: 2026-03-14, 2026-03-14T12:00 …, in UTC")
-	flags.StringVar(&f.to, "to", "", "only versions until this `MOMENT`")
+	flags.Var((*moments)(&f.q.From), "from",
+		"only versions since this `MOMENT`: 2026-03-14, 2026-03-14T12:00 …, in UTC")
+	flags.Var((*moments)(&f.q.To), "to", "only versions until this `MOMENT`")
 	flags.BoolVar(&f.q.Versions, "versions", false, "each version that fits, not the best of each page")
 	flags.IntVar(&f.q.Most, "most", 20, "answers at most")
 	flags.BoolVar(&f.json, "json", false, "a line of JSON for each")
@@ -64,16 +64,6 @@ otherwise. henro replay searches it too.`,
 }
 
 func (f *searchFlags) run(ctx context.Context, dir, words string, out, notes io.Writer) (err error) {
-	for i, word := range []string{f.from, f.to} {
-		if word == "" {
-			continue
-		}
-		at, err := momentOf(word)
-		if err != nil {
-			return config.Usage("--%s %q: %v", [2]string{"from", "to"}[i], word, err)
-		}
-		*[2]*time.Time{&f.q.From, &f.q.To}[i] = at
-	}
 	if f.q.Prefix != "" {
 		u, err := weburl.Parse(f.q.Prefix)
 		if err != nil {

@@ -77,7 +77,12 @@ func TestAnArchiveIsSearched(t *testing.T) {
 	if got := run(nil, "晴れ"); !strings.Contains(got, "http://news.example/2  2000-01-01") {
 		t.Errorf("what a page said once: %s", got)
 	}
-	if got := run(func(f *searchFlags) { f.from = "2000-01-02" }, "晴れ"); got != "nothing found\n" {
+	later := func(f *searchFlags) {
+		if err := (*moments)(&f.q.From).Set("2000-01-02"); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := run(later, "晴れ"); got != "nothing found\n" {
 		t.Errorf("and does not say any more: %s", got)
 	}
 }

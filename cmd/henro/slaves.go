@@ -1,23 +1,19 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"henro/cmd/config"
 	"henro/master/lending"
 )
 
 // newSlavesCommand lists the slaves of a running crawl, and sends one of them home.
 func newSlavesCommand() *cobra.Command {
 	var c control
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "slaves", Short: "List the slaves of a running crawl, drain one, or collect what they archived",
 		Args: cobra.NoArgs,
@@ -30,40 +26,24 @@ said nothing.`,
 			if err := c.ask(cmd.Context(), http.MethodGet, "/api/slaves", nil, &slaves); err != nil {
 				return err
 			}
-			if asJSON {
-				encoder := json.NewEncoder(cmd.OutOrStdout())
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(slaves)
-			}
-			return printSlaves(cmd.OutOrStdout(), slaves)
+			return shown(cmd, slaves, printSlaves)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
-	order := func(verb, short, long string) *cobra.Command {
-		return &cobra.Command{
-			Use: verb + " NAME", Short: short, Long: long, Example: "  henro slaves " + verb + " pc-07",
-			Args: func(_ *cobra.Command, arguments []string) error {
-				if len(arguments) != 1 {
-					return config.Usage("which slave? henro slaves lists them")
-				}
-				return nil
-			},
-			RunE: func(cmd *cobra.Command, arguments []string) error {
-				var s lending.SlaveStatus
-				if err := c.ask(cmd.Context(), http.MethodPost,
-					"/api/slaves/"+verb+"?slave="+url.QueryEscape(arguments[0]), nil, &s); err != nil {
-					return err
-				}
-				return printSlaves(cmd.OutOrStdout(), []lending.SlaveStatus{s})
-			},
+	cmd.Flags().Bool("json", false, "as JSON")
+	show := func(cmd *cobra.Command, method, path string) error {
+		var s lending.SlaveStatus
+		if err := c.ask(cmd.Context(), method, path, nil, &s); err != nil {
+			return err
 		}
+		return printSlaves(cmd.OutOrStdout(), []lending.SlaveStatus{s})
 	}
 	cmd.AddCommand(
-		order("drain", "Take a slave's hosts back and lend it none", `Take a slave's hosts back, after the
+		order("slave", "drain", "Take a slave's hosts back and lend it none", `Take a slave's hosts back, after the
 request under way on each, and lend it none any more. When it is "drained" its machine may be switched off and
 nothing has to be fetched again. It lasts until "henro slaves resume", or until the slave, or the master, is
-started again.`),
-		order("resume", "Lend to a drained slave again", "Lend hosts to a slave again that was drained."))
+started again.`, show),
+		order("slave", "resume", "Lend to a drained slave again", "Lend hosts to a slave again that was drained.",
+			show))
 	c.register(append(cmd.Commands(), cmd)...)
 	cmd.AddCommand(takesCrawl(newCollectCommand(), 0))
 	return cmd
@@ -107,8 +87,7 @@ func printSlaves(out io.Writer, slaves []lending.SlaveStatus) error {
 	if !refused {
 		return nil
 	}
-	_,
-		err := fmt.Fprintln(out,
+	_, err := fmt.Fprintln(out,
 		"refused: the master does not understand its protocol; install versions whose protocols differ by one at most")
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/store/report/query"
 	"henro/store/report/tables"
@@ -38,13 +39,8 @@ at once until the crawl goes on.`,
 		Example: `  henro sql crawl "SELECT status, count(*) FROM pages GROUP BY status"
   henro sql crawl "SELECT target, count(*) AS n FROM edges GROUP BY target ORDER BY n DESC LIMIT 20" --format csv
   henro sql crawl        # a shell: .help says more`,
-		Args: func(_ *cobra.Command, arguments []string) error {
-			if len(arguments) < 1 || len(arguments) > 2 {
-				return config.Usage(`which crawl, and which question? henro sql crawl "SELECT count(*) FROM pages"`)
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, arguments []string) (err error) {
+		Args: takes(1, 2, `which crawl, and which question? henro sql crawl "SELECT count(*) FROM pages"`),
+		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if limit < 0 {
 				return config.Usage("--timeout %v: want a duration such as 10m, or 0 for none", limit)
 			}
@@ -52,27 +48,26 @@ at once until the crawl goes on.`,
 				return config.Usage("--format %q: want table, csv, tsv, json or jsonl", format)
 			}
 			r.dir = arguments[0]
-			source, done, err := r.source(cmd.Context(), cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, done()) }()
-			session, err := query.Open(cmd.Context(), source)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, session.Close()) }()
-			shell := &sqlShell{session: session, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr(),
-				bar: newBar(cmd.ErrOrStderr()), format: format, limit: limit}
-			session.Told = func(table string) {
-				fmt.Fprintf(shell.notes,
-					"%s would be read again and again: copying it to a temporary file first, with indexes\n", table)
-			}
-			session.Reading = func(table string, rows int64) { shell.bar.count("reading "+table, rows, shell.began) }
-			if len(arguments) == 2 {
-				return shell.do(cmd.Context(), arguments[1])
-			}
-			return shell.run(cmd.Context(), cmd.InOrStdin())
+			return r.read(cmd, func(_ *reading.Crawl, source *tables.Source) (err error) {
+				session, err := query.Open(cmd.Context(), source)
+				if err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, session.Close()) }()
+				shell := &sqlShell{session: session, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr(),
+					bar: newBar(cmd.ErrOrStderr()), format: format, limit: limit}
+				session.Told = func(table string) {
+					fmt.Fprintf(shell.notes,
+						"%s would be read again and again: copying it to a temporary file first, with indexes\n", table)
+				}
+				session.Reading = func(table string, rows int64) {
+					shell.bar.count("reading "+table, rows, shell.began)
+				}
+				if len(arguments) == 2 {
+					return shell.do(cmd.Context(), arguments[1])
+				}
+				return shell.run(cmd.Context(), cmd.InOrStdin())
+			})
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "table", "of answers: table, csv, tsv, json or jsonl")

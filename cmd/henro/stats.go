@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -13,17 +12,15 @@ import (
 	"henro/actors/admission"
 	"henro/actors/partition"
 	"henro/actors/reading"
-	"henro/cmd/config"
 	"henro/slave/pagetext"
-	"henro/store"
 	"henro/store/archive/cdxj"
 	"henro/store/report/survey"
+	"henro/store/report/tables"
 )
 
 func newStatsCommand() *cobra.Command {
 	var r tableReader
 	var page string
-	var asJSON bool
 	var sample int
 	cmd := &cobra.Command{
 		Use:   "stats DIR",
@@ -35,52 +32,41 @@ sample of the archived pages, spread evenly over the archive.`,
 		Example: `  henro stats crawl
   henro stats crawl --html stats.html
   henro stats crawl --json | jq .links_per_page`,
-		Args: dirArgument("henro stats crawl"),
-		RunE: func(cmd *cobra.Command, arguments []string) (err error) {
+		Args: takes(1, 1, "of which crawl? henro stats crawl"),
+		RunE: func(cmd *cobra.Command, arguments []string) error {
 			r.dir = arguments[0]
-			source, done, err := r.source(cmd.Context(), cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, done()) }()
-			bar, start := newBar(cmd.ErrOrStderr()), time.Now()
-			s, err := survey.Take(cmd.Context(), source, sample, func(table string, rows int64) {
-				bar.count(table, rows, start)
-			})
-			bar.end()
-			if err != nil {
-				return err
-			}
-			if len(s.Sample) > 0 {
-				if s.Languages, err = languages(source.Archive, s.Sample, cmd.ErrOrStderr()); err != nil {
-					return err
-				}
-			}
-			if page != "" {
-				name, err := filepath.Abs(r.dir)
+			return r.read(cmd, func(crawl *reading.Crawl, source *tables.Source) error {
+				bar, start := newBar(cmd.ErrOrStderr()), time.Now()
+				s, err := survey.Take(cmd.Context(), source, sample, func(table string, rows int64) {
+					bar.count(table, rows, start)
+				})
+				bar.end()
 				if err != nil {
 					return err
 				}
-				if err := writeFile(page, func(w io.Writer) error {
-					return s.WriteHTML(w,
-						filepath.Base(name))
-				}); err != nil {
-					return config.Usage("--html: %v", err)
+				if len(s.Sample) > 0 {
+					if s.Languages, err = languages(source.Archive, s.Sample, cmd.ErrOrStderr()); err != nil {
+						return err
+					}
 				}
-			}
-			counted, err := r.counted(source.State)
-			if err != nil {
-				return err
-			}
-			if counted.Survey = s; asJSON {
-				return printJSON(cmd.OutOrStdout(), counted)
-			}
-			printSurvey(cmd.OutOrStdout(), counted)
-			return nil
+				if page != "" {
+					if err := writeFile(page, func(w io.Writer) error {
+						return s.WriteHTML(w, nameOf(r.dir))
+					}); err != nil {
+						return fmt.Errorf("--html: %w", err)
+					}
+				}
+				counted, err := count(crawl)
+				if err != nil {
+					return err
+				}
+				counted.Survey = s
+				return shown(cmd, counted, printSurvey)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&page, "html", "", "write a page with figures to `FILE`, which needs nothing else")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "all numbers as JSON")
+	cmd.Flags().Bool("json", false, "all numbers as JSON")
 	cmd.Flags().IntVar(&sample, "sample", 500, "archived pages of which the language is guessed; 0: none")
 	r.register(cmd)
 	return cmd
@@ -96,12 +82,8 @@ type counted struct {
 	AliasPages     uint64             `json:"alias_pages"` // of these, visited at the others instead
 }
 
-func (r *tableReader) counted(state *store.State) (*counted, error) {
-	totals, err := partition.TotalsOf(state)
-	if err != nil {
-		return nil, err
-	}
-	crawl, err := reading.AtRest(state, r.dir)
+func count(crawl *reading.Crawl) (*counted, error) {
+	totals, err := partition.TotalsOf(crawl.State)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +119,7 @@ func languages(folder string, sample []cdxj.Entry, notes io.Writer) (counts []su
 	return survey.Ranked(found), nil
 }
 
-func printSurvey(w io.Writer, s *counted) {
+func printSurvey(w io.Writer, s *counted) error {
 	fmt.Fprintf(w, "pages     %d known and %d requisites of them, %d parsed, %d without an answer, %d waiting\n",
 		s.Known-s.Requisites, s.Requisites, s.Parsed, s.Failed, s.Waiting)
 	if words := wholeWords(s.Whole); words != "" {
@@ -188,6 +170,7 @@ func printSurvey(w io.Writer, s *counted) {
 	for _, h := range s.TopHosts {
 		fmt.Fprintf(w, "%10d %10d %10d  %s\n", h.Parsed, h.Known, h.Links, h.Name)
 	}
+	return nil
 }
 
 // countWords lists the first of counts.

@@ -17,7 +17,6 @@ import (
 func newURLRulesCommand() *cobra.Command {
 	var l look
 	var posted master.URLRulePosted
-	var asJSON bool
 	words := map[string]*string{"apply": new(string), "forget": new(string), "learn": new(string)}
 	cmd := &cobra.Command{
 		Use: "url-rules [HOST]", Short: "List the differences between URLs that do not change pages, or say which do",
@@ -44,7 +43,7 @@ list has it. What is said is kept, also over restarts.`,
 				posted.Host = arguments[0]
 			}
 			if posted.Word == "" {
-				return listURLRules(cmd, &l, posted.Host, asJSON)
+				return listURLRules(cmd, &l, posted.Host)
 			}
 			if posted.Host == "" {
 				return config.Usage("of which host? henro host url-rules https://example.org --%s %q", posted.Word,
@@ -65,11 +64,11 @@ list has it. What is said is kept, also over restarts.`,
 	cmd.Flags().StringVar(words["apply"], "apply", "", "a rule of HOST that holds, whatever the pages show")
 	cmd.Flags().StringVar(words["forget"], "forget", "", "a rule of HOST that does not hold, whatever the pages show")
 	cmd.Flags().StringVar(words["learn"], "learn", "", "a rule of HOST that is learnt from the pages again")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	cmd.Flags().Bool("json", false, "as JSON")
 	return cmd
 }
 
-func listURLRules(cmd *cobra.Command, l *look, host string, asJSON bool) error {
+func listURLRules(cmd *cobra.Command, l *look, host string) error {
 	all, err := found(l, cmd, "/api/url-rules", (*reading.Crawl).URLRules)
 	if err != nil {
 		return err
@@ -79,14 +78,13 @@ func listURLRules(cmd *cobra.Command, l *look, host string, asJSON bool) error {
 			return h.Host != host && weburl.HostName(h.Host) != host
 		})
 	}
-	if asJSON {
-		return printJSON(cmd.OutOrStdout(), all)
-	}
-	for _, h := range all.Hosts {
-		fmt.Fprintln(cmd.OutOrStdout(), h.Host)
-		printURLRules(cmd.OutOrStdout(), "  ", h.Rules)
-	}
-	return nil
+	return shown(cmd, all, func(w io.Writer, all *reading.URLRulesReported) error {
+		for _, h := range all.Hosts {
+			fmt.Fprintln(w, h.Host)
+			printURLRules(w, "  ", h.Rules)
+		}
+		return nil
+	})
 }
 
 func printURLRules(w io.Writer, before string, rules []reading.URLRule) {

@@ -6,11 +6,11 @@ import (
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/messages/visible"
 	"henro/messages/weburl"
@@ -36,12 +36,7 @@ which is printed, sees that it is yours (anonymous signature of WACZ Signing and
 		Example: `  henro wacz crawl crawl.wacz
   henro key signing > wacz.key; henro wacz --sign wacz.key crawl crawl.wacz
   henro wacz --title "Manuals, November 2026" crawl - | ssh archive 'cat > manuals.wacz'`,
-		Args: func(_ *cobra.Command, arguments []string) error {
-			if len(arguments) != 2 {
-				return config.Usage("pack which crawl into which file? henro wacz crawl crawl.wacz (or -)")
-			}
-			return nil
-		},
+		Args: takes(2, 2, "pack which crawl into which file? henro wacz crawl crawl.wacz (or -)"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if key != "" {
 				if err := signWith(&o, key); err != nil {
@@ -116,31 +111,20 @@ func exportWACZ(stdout, notes io.Writer, o wacz.Options, dir, path string) (err 
 	if path == "-" {
 		return wacz.Write(visible.Exact(stdout), folder, index, lists, o)
 	}
-	f, err := os.Create(path + ".part")
-	if err != nil {
-		return config.Usage("%v", err)
-	}
-	defer os.Remove(f.Name()) // nothing to remove once it is renamed
-	err = wacz.Write(f, folder, index, lists, o)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return writeFile(path, func(w io.Writer) error { return wacz.Write(w, folder, index, lists, o) })
 }
 
 // seedsOf returns the seeds of a crawl and the first of them, or none if there is no state to be read.
 func seedsOf(dir string) (map[string]bool, string, error) {
-	o := store.DefaultOptions()
-	o.Partitions, o.ReadOnly = 0, true
-	state, err := store.OpenState(filepath.Join(dir, "state"), o)
+	crawl, err := reading.Open(dir)
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrInUse) || errors.Is(err, os.ErrNotExist) {
 		return nil, "", nil
 	} else if err != nil {
 		return nil, "", err
 	}
-	defer state.Close()
+	defer crawl.Close()
 	seeds, first, number := map[string]bool{}, "", uint64(0)
-	for _, p := range state.Partitions {
+	for _, p := range crawl.State.Partitions {
 		if err := p.Pages.Each(func(page store.Page, _ store.Place) error {
 			if page.Depth == 0 {
 				seeds[page.URL] = true

@@ -62,7 +62,7 @@ func Check(dir string, progress Progress) (*Result, error) {
 	r := &Result{State: report, ArchivesAll: err == nil && d.InForce.ArchivesAll}
 	err = a.files()
 	if err == nil && len(report.Problems) == 0 && a.isHere && r.ArchivesAll {
-		err = a.pages(state, report.Stats.Visited)
+		err = a.pages(dir, report.Stats.Visited)
 	}
 	r.take(&a, report.Problems, report.More)
 	r.Advice = "the state is damaged: restore a backup, or begin again with the same seeds"
@@ -89,9 +89,9 @@ func Mend(dir string, progress Progress) (mended []string, err error) {
 	err = a.files()
 	d, unread := reading.ReadDefinition(dir)
 	if err == nil && unread == nil && a.isHere && d.InForce.ArchivesAll && store.Exists(state) {
-		err = a.pages(state, 0)
+		err = a.pages(dir, 0)
 		if err == nil && len(a.missing) > 0 {
-			err = a.renew(state)
+			err = a.renew(dir)
 		}
 	}
 	return slices.Concat(a.repaired, a.mended), err
@@ -308,21 +308,30 @@ func (a *archive) walk(name string) (map[int64]uint64, warc.Walked, error) {
 	}
 	defer f.Close()
 	walked, err := warc.Walk(f, func(r *warc.Entry) error {
-		to, refers := refersTo(r)
-		e, ok, err := cdxj.Of(r, filepath.Base(name))
-		if ok && err == nil {
-			listed[e.Offset] = lineOf(e)
-			a.captures = append(a.captures, captureOf(e.URL, e.At))
+		e, err := a.record(r, filepath.Base(name))
+		if e != nil {
+			listed[e.Offset] = lineOf(*e)
 			a.lines = append(a.lines, listed[e.Offset])
-			if refers {
-				a.refers = append(a.refers, reference{to, int32(len(a.walked)), e.Offset})
-			}
 		}
 		return err
 	})
 	a.walked = append(a.walked, name)
 	a.records += uint64(walked.Records)
 	return listed, walked, err
+}
+
+// record takes in one record; nil: no index lists it.
+func (a *archive) record(r *warc.Entry, file string) (*cdxj.Entry, error) {
+	to, refers := refersTo(r)
+	e, ok, err := cdxj.Of(r, file)
+	if !ok || err != nil {
+		return nil, err
+	}
+	a.captures = append(a.captures, captureOf(e.URL, e.At))
+	if refers {
+		a.refers = append(a.refers, reference{to, int32(len(a.walked)), e.Offset})
+	}
+	return &e, nil
 }
 
 // file checks a finished file and its index.
@@ -458,15 +467,13 @@ const reportLate = time.Minute
 
 // pages looks for the record of every page that was captured.
 func (a *archive) pages(dir string, all uint64) (err error) {
-	o := store.DefaultOptions()
-	o.ReadOnly = true
-	state, err := store.OpenState(dir, o)
+	crawl, err := reading.Open(dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, state.Close()) }()
+	defer func() { err = errors.Join(err, crawl.Close()) }()
 	done := uint64(0)
-	for _, partition := range state.Partitions {
+	for _, partition := range crawl.State.Partitions {
 		if err := partition.Pages.Each(func(page store.Page, _ store.Place) error {
 			if page.CapturedAt.IsZero() {
 				return nil
@@ -582,12 +589,12 @@ func (a *archive) renew(dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	state, err := store.OpenState(dir, store.DefaultOptions())
+	crawl, err := reading.OpenToChange(dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, state.Close()) }()
-	for _, partition := range state.Partitions {
+	defer func() { err = errors.Join(err, crawl.Close()) }()
+	for _, partition := range crawl.State.Partitions {
 		pages, err := partition.Pages.Find(a.missing)
 		if err != nil {
 			return err

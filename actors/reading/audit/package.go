@@ -54,15 +54,8 @@ func (a *archive) packed(p *wacz.Package, files []string) (elsewhere int) {
 			continue
 		}
 		walked, err := warc.List(f, func(r *warc.Entry) error {
-			to, refers := refersTo(r)
-			e, ok, err := cdxj.Of(r, path.Base(name))
 			a.lines = append(a.lines, placeOf(path.Base(name), r.Offset))
-			if ok && err == nil {
-				a.captures = append(a.captures, captureOf(e.URL, e.At))
-				if refers {
-					a.refers = append(a.refers, reference{to: to})
-				}
-			}
+			_, err := a.record(r, path.Base(name))
 			return err
 		})
 		if err != nil {
