@@ -60,6 +60,21 @@ func (c *Crawl) Record(raw string) (*PageFound, error) {
 		Says: explainPage(&entry.Page, place, &host, rules, c.Settings, time.Now())}, nil
 }
 
+// Lent are the hosts that are lent, by their names.
+func (c *Crawl) Lent() (map[string]store.Lease, error) {
+	lent := map[string]store.Lease{}
+	for _, disk := range c.State.Partitions {
+		leases, err := disk.Leases.All()
+		if err != nil {
+			return nil, err
+		}
+		for _, lease := range leases {
+			lent[lease.HostName] = lease
+		}
+	}
+	return lent, nil
+}
+
 // HostFound is what is known of one host.
 type HostFound struct {
 	store.HostRecord

@@ -67,6 +67,11 @@ func (c *Crawl) Why(ctx context.Context, subject string) (*WhyFound, error) {
 	}
 	of := "" // the representative of its host; empty: the host stands for itself
 	if w.Host != nil {
+		lent, err := c.Lent()
+		if err != nil {
+			return nil, err
+		}
+		w.LentTo = lent[w.Host.Name].Slave
 		if err := w.line(c.disk(w.Host.Name)); err != nil {
 			return nil, err
 		}
@@ -96,17 +101,8 @@ func (r *referral) about(w *WhyFound, t *topic.Topic) admission.Finding {
 	return admission.Finding{Rule: "topic", Says: says}
 }
 
-// line counts what comes first at the host, and finds who holds it.
+// line counts what comes first at the host.
 func (w *WhyFound) line(disk *store.Partition) error {
-	leases, err := disk.Leases.All()
-	if err != nil {
-		return err
-	}
-	for _, lease := range leases {
-		if lease.HostName == w.Host.Name {
-			w.LentTo = lease.Slave
-		}
-	}
 	if w.Page == nil || w.Page.Place != store.InFresh.String() {
 		return nil
 	}

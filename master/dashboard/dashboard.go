@@ -51,7 +51,7 @@ type Dashboard struct {
 	crawl    Crawl
 	tail     *console.Tail
 	history  *history
-	hosts    *hostTable
+	hosts    *survey[hostOrder]
 	whole    *survey[wholeView]
 	failures *survey[failedPages]
 	reports  *survey[figures.Report]
@@ -64,11 +64,11 @@ type Dashboard struct {
 func New(o Options, crawl Crawl, tail *console.Tail) (*Dashboard, error) {
 	d := &Dashboard{
 		o: o, crawl: crawl, tail: tail, history: newHistory(), streams: make(chan struct{}, o.Streams),
-		hosts: newHostTable(o.Hosts, crawl),
 		pages: map[string]map[string]*template.Template{},
 	}
 	d.whole, d.failures = newSurvey(o.Patience, d.countWhole), newSurvey(o.Patience, d.findFailed)
-	d.reports = newSurvey(o.Patience, crawl.Report)
+	d.reports, d.hosts = newSurvey(o.Patience, crawl.Report), newSurvey(hostsWaitFirst, d.readHosts)
+	d.hosts.idle = hostsIdle
 	for _, w := range languages {
 		d.pages[w.code] = map[string]*template.Template{}
 		for _, v := range append(views, trouble) {

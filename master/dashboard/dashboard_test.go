@@ -558,14 +558,14 @@ func BenchmarkHostTable(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	table := newHostTable(500_000, f)
-	order, err := table.read(b.Context())
+	d := &Dashboard{o: DefaultOptions(), crawl: f}
+	order, err := d.readHosts(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Run("read", func(b *testing.B) {
 		for b.Loop() {
-			if order, err = table.read(b.Context()); err != nil {
+			if order, err = d.readHosts(b.Context()); err != nil {
 				b.Fatal(err)
 			}
 		}

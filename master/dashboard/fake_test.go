@@ -217,11 +217,7 @@ func board(t testing.TB, f *fakeCrawl, lines ...string) *Dashboard {
 	d.history.add(time.Now().Add(-time.Second), &master.Status{State: master.Running})
 	status, _ := f.Status(t.Context())
 	d.history.add(time.Now(), status)
-	table, err := d.hosts.read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.hosts.table.Store(table)
+	d.hosts.renew(t.Context())
 	return d
 }
 

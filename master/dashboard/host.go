@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -130,21 +131,25 @@ func (d *Dashboard) hostList(r *http.Request, p *page) (any, error) {
 		c.Path = q.path()
 		v.Columns = append(v.Columns, c)
 	}
-	table := d.hosts.look(r.Context())
-	if table == nil {
+	read := d.hosts.await(r.Context())
+	if read == nil {
 		v.Reading = true
 		return v, nil
 	}
+	if read.Err != nil {
+		return nil, read.Err
+	}
+	table := read.View
 	names, found := table.find(&v.hostQuery, p.Now)
 	if v.Pages = max(1, (found+hostsPerPage-1)/hostsPerPage); v.Page > v.Pages {
 		v.Page = v.Pages
 		names, _ = table.find(&v.hostQuery, p.Now)
 	}
-	v.Found, v.All, v.Age = found, len(table.rows), p.Now.Sub(table.takenAt)
+	v.Found, v.All, v.Age = found, len(table.rows), p.Now.Sub(read.At)
 	v.Cut = table.total - min(table.total, uint64(len(table.rows)))
 	v.First = (v.Page-1)*hostsPerPage + min(1, found)
 	v.Last = (v.Page-1)*hostsPerPage + len(names)
-	lent, err := lentHosts(d.crawl.Reading().State)
+	lent, err := d.crawl.Reading().Lent()
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +230,7 @@ func (d *Dashboard) host(r *http.Request, p *page) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	lent, err := lentHosts(d.crawl.Reading().State)
+	lent, err := d.crawl.Reading().Lent()
 	if err != nil {
 		return nil, err
 	}
@@ -299,7 +304,7 @@ func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
 	for _, finding := range v.Why {
 		v.Against = v.Against || finding.Reason != admission.None
 	}
-	lent, err := lentHosts(d.crawl.Reading().State)
+	lent, err := d.crawl.Reading().Lent()
 	if err != nil {
 		return nil, err
 	}
@@ -343,15 +348,13 @@ func (d *Dashboard) nodes(_ *http.Request, p *page) (any, error) {
 	if p.Status == nil {
 		return v, nil
 	}
+	lent, err := d.crawl.Reading().Lent()
+	if err != nil {
+		return nil, err
+	}
 	held := map[string][]store.Lease{}
-	for _, disk := range d.crawl.Reading().State.Partitions {
-		leases, err := disk.Leases.All()
-		if err != nil {
-			return nil, err
-		}
-		for _, lease := range leases {
-			held[lease.Slave] = append(held[lease.Slave], lease)
-		}
+	for _, name := range slices.Sorted(maps.Keys(lent)) {
+		held[lent[name].Slave] = append(held[lent[name].Slave], lent[name])
 	}
 	for _, slave := range p.Status.Slaves {
 		row := slaveRow{SlaveStatus: slave, Hosts: held[slave.Name]}

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -10,14 +11,18 @@ import (
 // processor.
 type survey[T any] struct {
 	read    func(context.Context) (*T, error)
-	latest  atomic.Pointer[surveyed[T]] // nil: never read
-	first   chan struct{}               // closed when latest is there
+	latest  atomic.Pointer[surveyed[T]] // nil: never read, or forgotten
 	patient time.Duration               // somebody waits so long for the first
 	wanted  chan struct{}               // holds one when it is to be read again
+	idle    time.Duration               // the view is forgotten when nobody has looked for so long; 0: never
+	looked  atomic.Int64                // when somebody did last, unix ns
+
+	mu    sync.Mutex
+	first chan struct{} // closed when latest is there
 }
 
 const (
-	surveyFreshFor = 10 * time.Second
+	surveyFreshFor = 5 * time.Second
 	surveyEffort   = 50 // a view is left alone for so many times the time that it took
 )
 
@@ -35,10 +40,19 @@ func newSurvey[T any](patient time.Duration, read func(context.Context) (*T, err
 
 // run reads when it is wanted, until the context ends.
 func (s *survey[T]) run(ctx context.Context) {
+	idle := time.NewTicker(time.Minute)
+	defer idle.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-idle.C:
+			if s.idle > 0 && s.latest.Load() != nil && time.Since(time.Unix(0, s.looked.Load())) > s.idle {
+				s.mu.Lock()
+				s.latest.Store(nil)
+				s.first = make(chan struct{})
+				s.mu.Unlock()
+			}
 		case <-s.wanted:
 			s.renew(ctx)
 		}
@@ -51,6 +65,8 @@ func (s *survey[T]) renew(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.latest.Swap(&surveyed[T]{view, err, now, time.Since(now)}) == nil {
 		close(s.first)
 	}
@@ -58,6 +74,7 @@ func (s *survey[T]) renew(ctx context.Context) {
 
 // look returns the latest view and has a new one made if it is old; nil: it is being made for the first time.
 func (s *survey[T]) look() *surveyed[T] {
+	s.looked.Store(time.Now().UnixNano())
 	v := s.latest.Load()
 	if v == nil || time.Since(v.At) > max(surveyFreshFor, surveyEffort*v.took) {
 		select {
@@ -73,10 +90,13 @@ func (s *survey[T]) await(ctx context.Context) *surveyed[T] {
 	if v := s.look(); v != nil {
 		return v
 	}
+	s.mu.Lock()
+	first := s.first
+	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, s.patient)
 	defer cancel()
 	select {
-	case <-s.first:
+	case <-first:
 	case <-ctx.Done():
 	}
 	return s.latest.Load()
