@@ -4,14 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"henro/actors/alias"
-	"henro/actors/console"
 	"henro/actors/host"
 	"henro/actors/protocol"
 	"henro/messages/weburl"
@@ -43,50 +41,37 @@ func (m *Master) writeAlias(ctx actor.Context, name, of string, reply *actor.PID
 		&orderTag{reply, name, &protocol.AliasOrdered{Order: order}, &AliasOrdered{}})
 }
 
-// OrderAlias says of a host, scheme://name[:port], whom it stands for; empty: for itself.
-func (n *Node) OrderAlias(ctx context.Context, host, of string) (posted AliasPosted, err error) {
-	for _, name := range []*string{&host, &of} {
-		if *name == "" && name == &of {
+// OrderAlias says of a host whom it stands for. It returns the order in canonical form, once it is on disk.
+func (n *Node) OrderAlias(ctx context.Context, o *AliasPosted) (*AliasPosted, error) {
+	for _, name := range []*string{&o.Host, &o.Of} {
+		if *name == "" && name == &o.Of {
 			break
 		}
 		u, err := weburl.Parse(*name)
 		if err != nil || !strings.Contains(*name, "://") {
-			return posted, fmt.Errorf("host %q: want scheme://name", *name)
+			return nil, wrong("host %q: want scheme://name", *name)
 		}
 		*name = u.Host()
 	}
-	if host == of {
-		return posted, fmt.Errorf("host %s: an alias has another name", host)
+	if o.Host == o.Of {
+		return nil, wrong("host %s: an alias has another name", o.Host)
 	}
 	c := n.Reading()
-	for next, hops := of, 0; next != "" && hops < 16; hops++ {
-		if next == host {
-			return posted, fmt.Errorf("%s is an alias of %s: henro host alias --forget %s first", of, host, of)
+	for next, hops := o.Of, 0; next != "" && hops < 16; hops++ {
+		if next == o.Host {
+			return nil, wrong("%s is an alias of %s: henro host alias --forget %s first", o.Of, o.Host, o.Of)
 		}
+		var err error
 		if _, next, err = c.Alias(next); err != nil {
-			return posted, err
+			return nil, err
 		}
 	}
-	_, err = Ask[*AliasOrdered](ctx, n, &OrderAlias{host, of})
-	return AliasPosted{host, of}, err
+	_, err := Ask[*AliasOrdered](ctx, n, &OrderAlias{o.Host, o.Of})
+	return o, err
 }
 
 // AliasPosted is the body of POST /api/aliases.
 type AliasPosted struct {
 	Host string `json:"host"` // scheme://name[:port]
 	Of   string `json:"of"`   // likewise, the one that is visited in its place; empty: it stands for itself
-}
-
-// postAlias answers with the AliasPosted, in canonical form, once it is on disk.
-func (n *Node) postAlias(w http.ResponseWriter, r *http.Request) {
-	var posted AliasPosted
-	if !read(w, r, "the hosts", &posted) {
-		return
-	}
-	done, err := n.OrderAlias(r.Context(), posted.Host, posted.Of)
-	if err != nil {
-		console.Fail(w, http.StatusBadRequest, err)
-		return
-	}
-	reply(w, done, nil)
 }

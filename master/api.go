@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -17,46 +16,61 @@ import (
 	"henro/actors/console"
 	"henro/actors/floor"
 	"henro/actors/reading"
-	"henro/master/lending"
 	"henro/messages/weburl"
 )
 
 // Routes is the table of what a master answers over HTTP, beside what every process does: JSON in, JSON out, errors as
 // {"error": "…"}. docs/openapi.yaml describes each.
 func (n *Node) Routes() []console.Route {
+	command := func(command any) http.HandlerFunc { // it is answered by the status
+		return get(func(r *http.Request) (any, error) { return Ask[*Status](r.Context(), n, command) })
+	}
+	drain := func(on bool) http.HandlerFunc { // it is answered with how the slave stands
+		return get(func(r *http.Request) (any, error) { return n.Drain(r.Context(), r.FormValue("slave"), on) })
+	}
+	exclude := func(on bool) http.HandlerFunc {
+		return post("the host", func(ctx context.Context, p *HostPosted) (*HostPosted, error) {
+			return n.Exclude(ctx, p.Host, on)
+		})
+	}
 	return []console.Route{
-		{Pattern: "GET /api/status", Serve: n.command(&StatusAsked{})},
-		{Pattern: "POST /api/pause", Serve: n.command(&Pause{})}, // answered after the leases were asked back
-		{Pattern: "POST /api/resume", Serve: n.command(&Resume{})},
-		{Pattern: "POST /api/stop", Serve: n.command(&Stop{Why: Stopped})}, // the crawl ends, its state stays
+		{Pattern: "GET /api/status", Serve: command(&StatusAsked{})},
+		{Pattern: "POST /api/pause", Serve: command(&Pause{})}, // answered after the leases were asked back
+		{Pattern: "POST /api/resume", Serve: command(&Resume{})},
+		{Pattern: "POST /api/stop", Serve: command(&Stop{Why: Stopped})}, // the crawl ends, its state stays
 		{Pattern: "POST /api/seeds", Body: maxSeedBytes, Serve: n.postSeeds},
-		{Pattern: "GET /api/slaves", Serve: n.getSlaves},
-		{Pattern: "POST /api/slaves/drain", Serve: n.postSlave(func(name string) any {
-			return &lending.DrainSlave{Slave: name}
+		{Pattern: "GET /api/slaves", Serve: get(func(r *http.Request) (any, error) {
+			status, err := Ask[*Status](r.Context(), n, &StatusAsked{})
+			if err != nil {
+				return nil, err
+			}
+			return status.Slaves, nil
 		})},
-		{Pattern: "POST /api/slaves/resume", Serve: n.postSlave(func(name string) any {
-			return &lending.ResumeSlave{Slave: name}
-		})},
-		{Pattern: "POST /api/hosts/exclude", Body: maxSeedBytes, Serve: n.postHost(true)},
-		{Pattern: "POST /api/hosts/admit", Body: maxSeedBytes, Serve: n.postHost(false)},
-		{Pattern: "GET /api/aliases", Serve: n.read(func(c *reading.Crawl, _ *http.Request) (any, error) {
-			return c.Aliases()
-		})},
-		{Pattern: "POST /api/aliases", Body: maxSeedBytes, Serve: n.postAlias},
-		{Pattern: "GET /api/url-rules", Serve: n.read(func(c *reading.Crawl, _ *http.Request) (any, error) {
-			return c.URLRules()
-		})},
-		{Pattern: "POST /api/url-rules", Body: maxSeedBytes, Serve: n.postURLRule},
-		{Pattern: "POST /api/revisit", Body: maxSeedBytes, Serve: n.postRevisit},
+		{Pattern: "POST /api/slaves/drain", Serve: drain(true)},
+		{Pattern: "POST /api/slaves/resume", Serve: drain(false)},
+		{Pattern: "POST /api/hosts/exclude", Body: maxSeedBytes, Serve: exclude(true)},
+		{Pattern: "POST /api/hosts/admit", Body: maxSeedBytes, Serve: exclude(false)},
+		{Pattern: "GET /api/aliases", Serve: get(func(*http.Request) (any, error) { return n.Reading().Aliases() })},
+		{Pattern: "POST /api/aliases", Body: maxSeedBytes, Serve: post("the hosts", n.OrderAlias)},
+		{Pattern: "GET /api/url-rules", Serve: get(func(*http.Request) (any, error) { return n.Reading().URLRules() })},
+		{Pattern: "POST /api/url-rules", Body: maxSeedBytes, Serve: post("the rule", n.OrderURLRule)},
+		{Pattern: "POST /api/revisit", Body: maxSeedBytes, Serve: post("the order", n.Revisit)},
 		{Pattern: "POST /api/changed", AtOnce: changedAtOnce, Body: maxSeedBytes, Serve: n.postChanged},
-		{Pattern: "GET /api/page", Serve: n.getPage},
-		{Pattern: "GET /api/host", Serve: n.read(func(c *reading.Crawl, r *http.Request) (any, error) {
-			return c.Host(r.FormValue("host"))
+		{Pattern: "GET /api/page", Serve: get(func(r *http.Request) (any, error) {
+			if _, err := weburl.Parse(r.FormValue("url")); err != nil {
+				return nil, wrong("url=%q: %w", r.FormValue("url"), err)
+			}
+			return n.Reading().Page(r.FormValue("url"))
 		})},
-		{Pattern: "GET /api/why", Serve: n.getWhy},
+		{Pattern: "GET /api/host", Serve: get(func(r *http.Request) (any, error) {
+			return n.Reading().Host(r.FormValue("host"))
+		})},
+		{Pattern: "GET /api/why", Serve: get(func(r *http.Request) (any, error) {
+			return n.FindWhy(r.Context(), r.FormValue("of"))
+		})},
 		{Pattern: "GET /api/missing", AtOnce: 1, Serve: n.getMissing},
-		{Pattern: "GET /api/report", Serve: n.getReport},
-		{Pattern: "GET /api/fetches", Serve: n.getFetches},
+		{Pattern: "GET /api/report", Serve: get(func(r *http.Request) (any, error) { return n.Report(r.Context()) })},
+		{Pattern: "GET /api/fetches", Serve: get(n.getFetches)},
 		{Pattern: "GET /api/backup", AtOnce: 2, Serve: n.getBackup},
 	}
 }
@@ -99,32 +113,6 @@ func (n *Node) Traces() *console.Traces {
 	}}
 }
 
-// command makes a route of a command that is answered by the status.
-func (n *Node) command(command any) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		answer, err := Ask[*Status](r.Context(), n, command)
-		reply(w, answer, err)
-	}
-}
-
-// read makes a route of a question to the reading room.
-func (n *Node) read(find func(*reading.Crawl, *http.Request) (any, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		found, err := find(n.Reading(), r)
-		reply(w, found, err)
-	}
-}
-
-// getPage answers ?url=URL with PageFound.
-func (n *Node) getPage(w http.ResponseWriter, r *http.Request) {
-	if _, err := weburl.Parse(r.FormValue("url")); err != nil {
-		console.Fail(w, http.StatusBadRequest, fmt.Errorf("url=%q: %w", r.FormValue("url"), err))
-		return
-	}
-	found, err := n.Reading().Page(r.FormValue("url"))
-	reply(w, found, err)
-}
-
 // getMissing answers with the pages that are not whole, below ?prefix=URL if that is given, each a line of JSON, and
 // last with the Wholeness of all. It is written to a file first, so that a slow reader holds nothing of the state.
 func (n *Node) getMissing(w http.ResponseWriter, r *http.Request) {
@@ -164,14 +152,13 @@ func (n *Node) Fetches(ctx context.Context, asked FetchesAsked) ([]Fetch, error)
 }
 
 // getFetches answers with FetchesReported, at most ?most=N of those kept, or with ?failed=true of those that failed.
-func (n *Node) getFetches(w http.ResponseWriter, r *http.Request) {
+func (n *Node) getFetches(r *http.Request) (any, error) {
 	most, err := strconv.Atoi(cmp.Or(r.FormValue("most"), strconv.Itoa(latestFetches)))
 	if err != nil || most < 0 {
-		console.Fail(w, http.StatusBadRequest, fmt.Errorf("most=%q: want a number", r.FormValue("most")))
-		return
+		return nil, wrong("most=%q: want a number", r.FormValue("most"))
 	}
 	fetches, err := n.Fetches(r.Context(), FetchesAsked{Most: most, Failed: r.FormValue("failed") == "true"})
-	reply(w, FetchesReported{fetches}, err)
+	return FetchesReported{fetches}, err
 }
 
 // backupPace is the least that a reader of a backup takes a second. As long as it lasts, the state keeps the pages of
@@ -209,13 +196,13 @@ func (n *Node) postSeeds(w http.ResponseWriter, r *http.Request) {
 	for _, raw := range posted.Seeds {
 		u, err := weburl.Parse(raw)
 		if err != nil {
-			console.Fail(w, http.StatusBadRequest, fmt.Errorf("seed %q: %w", raw, err))
+			reply(w, nil, wrong("seed %q: %w", raw, err))
 			return
 		}
 		seeds = append(seeds, reading.Seed{URL: u, Depth: posted.Depth})
 	}
 	if len(seeds) == 0 {
-		console.Fail(w, http.StatusBadRequest, errors.New("no seeds given"))
+		reply(w, nil, wrong("no seeds given"))
 		return
 	}
 	err := admitHosts(r.Context(), n.state, n.settings(), seeds)

@@ -161,10 +161,6 @@ func (n *Node) postChanged(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer, err := n.Changed(r.Context(), &posted)
-	if errors.Is(err, ErrChanged) {
-		console.Fail(w, http.StatusBadRequest, err)
-		return
-	}
 	if err == nil {
 		n.log.WithFields(logrus.Fields{"by": posted.By, "known": answer.Known, "new": answer.New,
 			"waiting": answer.Waiting, "foreign": answer.Foreign}).Debug("told of changed URLs")

@@ -2,13 +2,10 @@ package master
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"henro/actors/console"
 	"henro/actors/host"
 	"henro/actors/protocol"
 	"henro/messages/weburl"
@@ -32,33 +29,18 @@ func (m *Master) exclude(ctx actor.Context, order *ExcludeHost) {
 		&orderTag{ctx.Sender(), order.Host, &protocol.HostExcluded{Entry: entry, On: order.On}, &HostExcluded{}})
 }
 
-// Exclude keeps a host from being asked, or lets it in again. It is named as scheme://name[:port].
-func (n *Node) Exclude(ctx context.Context, host string, on bool) error {
+// Exclude keeps a host from being asked, or lets it in again. It is named as scheme://name[:port]; the answer has its
+// canonical form.
+func (n *Node) Exclude(ctx context.Context, host string, on bool) (*HostPosted, error) {
 	u, err := weburl.Parse(host)
 	if err != nil {
-		return fmt.Errorf("host %q: %w", host, err)
+		return nil, wrong("host %q: want scheme://name: %w", host, err)
 	}
 	_, err = Ask[*HostExcluded](ctx, n, &ExcludeHost{Host: u.Host(), On: on})
-	return err
+	return &HostPosted{u.Host()}, err
 }
 
 // HostPosted is the body of POST /api/hosts/exclude and /api/hosts/admit.
 type HostPosted struct {
 	Host string `json:"host"` // scheme://name[:port]
-}
-
-// postHost answers with the HostPosted, in canonical form, once it is on disk.
-func (n *Node) postHost(on bool) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		var posted HostPosted
-		if !read(w, r, "the host", &posted) {
-			return
-		}
-		u, err := weburl.Parse(posted.Host)
-		if err != nil {
-			console.Fail(w, http.StatusBadRequest, fmt.Errorf("host %q: want scheme://name: %w", posted.Host, err))
-			return
-		}
-		reply(w, HostPosted{u.Host()}, n.Exclude(r.Context(), u.Host(), on))
-	}
 }

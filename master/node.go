@@ -317,14 +317,11 @@ func (n *Node) writeSummary(s Status) error {
 func (n *Node) Close() error {
 	n.end()
 	n.ended.Wait()
-	return errors.Join(n.o.defined.rest(int(n.seen.most.Load())), n.close())
-}
-
-func (n *Node) close() error {
-	if err := floor.End(n.system, n.pid); err != nil {
-		return errors.Join(fmt.Errorf("end the master: %w", err), n.closeState())
+	err := n.o.defined.rest(int(n.seen.most.Load()))
+	if failed := floor.End(n.system, n.pid); failed != nil {
+		err = errors.Join(err, fmt.Errorf("end the master: %w", failed))
 	}
-	return n.closeState()
+	return errors.Join(err, n.closeState())
 }
 
 func (n *Node) closeState() error {

@@ -1,12 +1,14 @@
 package master
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 
 	"henro/actors/console"
+	"henro/actors/revisit"
 	"henro/store"
 )
 
@@ -19,6 +21,32 @@ func read(w http.ResponseWriter, r *http.Request, what string, posted any) bool 
 	return err == nil
 }
 
+// misuse is an error of who asks.
+type misuse struct{ error }
+
+func (m misuse) Unwrap() error { return m.error }
+
+func wrong(format string, values ...any) error { return misuse{fmt.Errorf(format, values...)} }
+
+// get makes a route of a question.
+func get(find func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		found, err := find(r)
+		reply(w, found, err)
+	}
+}
+
+// post makes a route of an order that is posted as JSON.
+func post[Order, Answer any](what string, do func(context.Context, *Order) (Answer, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		posted := new(Order)
+		if read(w, r, what, posted) {
+			answer, err := do(r.Context(), posted)
+			reply(w, answer, err)
+		}
+	}
+}
+
 // reply answers with JSON, or with an error and the code that fits it.
 func reply(w http.ResponseWriter, answer any, err error) {
 	switch {
@@ -26,6 +54,9 @@ func reply(w http.ResponseWriter, answer any, err error) {
 		console.Reply(w, answer)
 	case errors.Is(err, store.ErrNotFound):
 		console.Fail(w, http.StatusNotFound, err)
+	case errors.As(err, new(misuse)), errors.Is(err, ErrRevisit), errors.Is(err, revisit.ErrManyRules),
+		errors.Is(err, ErrChanged):
+		console.Fail(w, http.StatusBadRequest, err)
 	case errors.Is(err, ErrPromises):
 		console.Fail(w, http.StatusConflict, err)
 	default:

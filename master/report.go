@@ -2,7 +2,6 @@ package master
 
 import (
 	"context"
-	"net/http"
 	"sync"
 	"time"
 
@@ -35,10 +34,4 @@ func (n *Node) Report(ctx context.Context) (*figures.Report, error) {
 	}
 	r.last, r.took = last, time.Since(now)
 	return last, nil
-}
-
-// getReport answers with figures.Report.
-func (n *Node) getReport(w http.ResponseWriter, r *http.Request) {
-	report, err := n.Report(r.Context())
-	reply(w, report, err)
 }

@@ -169,7 +169,7 @@ func TestALeaseOfAnExcludedHostIsNotRenewed(t *testing.T) {
 		defer end()
 		actortest.Pass(0)
 		slave.Tell(node.PID(), &messages.SlaveRegistered{Slave: "s", Boot: "b", Held: []uint64{1, 2}})
-		if err := node.Exclude(t.Context(), "http://a.test", true); err != nil {
+		if _, err := node.Exclude(t.Context(), "http://a.test", true); err != nil {
 			t.Fatal(err)
 		}
 		actortest.TakeOf[*messages.TaskBatch](slave)

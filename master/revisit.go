@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
-	"henro/actors/console"
 	"henro/actors/host"
 	"henro/actors/known"
 	"henro/actors/partition"
@@ -112,18 +110,4 @@ func RevisitAtRest(c *reading.Crawl, posted *RevisitPosted, now time.Time) (*Rev
 	}
 	count, err := partition.WriteAtRest(disk, w, now)
 	return &RevisitAnswer{string(order.Pages), count}, err
-}
-
-// postRevisit answers RevisitPosted with RevisitAnswer.
-func (n *Node) postRevisit(w http.ResponseWriter, r *http.Request) {
-	var posted RevisitPosted
-	if !read(w, r, "the order", &posted) {
-		return
-	}
-	answer, err := n.Revisit(r.Context(), &posted)
-	if errors.Is(err, ErrRevisit) || errors.Is(err, revisit.ErrManyRules) {
-		console.Fail(w, http.StatusBadRequest, err)
-		return
-	}
-	reply(w, answer, err)
 }

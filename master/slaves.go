@@ -1,35 +1,26 @@
 package master
 
 import (
+	"context"
 	"fmt"
-	"net/http"
 
-	"henro/actors/console"
 	"henro/master/lending"
+	"henro/store"
 )
 
-// getSlaves answers GET /api/slaves.
-func (n *Node) getSlaves(w http.ResponseWriter, r *http.Request) {
-	status, err := Ask[*Status](r.Context(), n, &StatusAsked{})
+// Drain takes the hosts of a slave back and lends it none, or lends it some again; store.ErrNotFound: no slave has the
+// name.
+func (n *Node) Drain(ctx context.Context, slave string, on bool) (*lending.SlaveStatus, error) {
+	var order any = &lending.ResumeSlave{Slave: slave}
+	if on {
+		order = &lending.DrainSlave{Slave: slave}
+	}
+	answer, err := Ask[*lending.SlaveAnswered](ctx, n, order)
+	if err == nil && answer.Slave == nil {
+		err = fmt.Errorf("no slave %q was ever here (henro slaves lists them): %w", slave, store.ErrNotFound)
+	}
 	if err != nil {
-		reply(w, nil, err)
-		return
+		return nil, err
 	}
-	reply(w, status.Slaves, nil)
-}
-
-// postSlave answers POST /api/slaves/drain and /api/slaves/resume with how the slave stands.
-func (n *Node) postSlave(order func(name string) any) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		name := r.FormValue("slave")
-		answer, err := Ask[*lending.SlaveAnswered](r.Context(), n, order(name))
-		switch {
-		case err != nil:
-			reply(w, nil, err)
-		case answer.Slave == nil:
-			console.Fail(w, http.StatusNotFound, fmt.Errorf("no slave %q was ever here; henro slaves lists them", name))
-		default:
-			reply(w, answer.Slave, nil)
-		}
-	}
+	return answer.Slave, nil
 }

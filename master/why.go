@@ -2,11 +2,8 @@ package master
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 
-	"henro/actors/console"
 	"henro/actors/reading"
 )
 
@@ -15,19 +12,11 @@ func (n *Node) Reading() *reading.Crawl {
 	return &reading.Crawl{Dir: n.o.Dir, State: n.state, Settings: n.settings(), Scope: n.seen.scope.Load()}
 }
 
-// getWhy answers ?of=URL|HOST with reading.WhyFound.
-func (n *Node) getWhy(w http.ResponseWriter, r *http.Request) {
-	subject := r.FormValue("of")
-	if subject == "" {
-		console.Fail(w, http.StatusBadRequest, errors.New("of: want a URL or a host"))
-		return
-	}
-	found, err := n.FindWhy(r.Context(), subject)
-	reply(w, found, err)
-}
-
 // FindWhy says why a URL or a host is not visited by this crawl.
 func (n *Node) FindWhy(ctx context.Context, subject string) (*reading.WhyFound, error) {
+	if subject == "" {
+		return nil, wrong("of: want a URL or a host")
+	}
 	found, err := n.Reading().Why(ctx, subject)
 	if err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func TestAnExcludedHostIsLeftAloneUntilItIsLetIn(t *testing.T) {
 				}
 				status := run(func(ctx context.Context, node *master.Node, host string) {
 					time.Sleep(time.Minute)
-					if err := node.Exclude(ctx, host, true); err != nil {
+					if _, err := node.Exclude(ctx, host, true); err != nil {
 						t.Error(err)
 					}
 					time.Sleep(5 * time.Second) // the request under way
@@ -82,7 +82,7 @@ func TestAnExcludedHostIsLeftAloneUntilItIsLetIn(t *testing.T) {
 					if after := asked(host); after != before {
 						t.Errorf("%d requests after a restart", after-before)
 					}
-					if err := node.Exclude(ctx, host, false); err != nil {
+					if _, err := node.Exclude(ctx, host, false); err != nil {
 						t.Error(err)
 					}
 					time.Sleep(25 * time.Hour)

@@ -220,7 +220,7 @@ func TestAForgottenAliasIsVisited(t *testing.T) {
 					}
 				}
 			}
-			if _, err := node.OrderAlias(ctx, "http://h0.to", ""); err != nil {
+			if _, err := node.OrderAlias(ctx, &master.AliasPosted{Host: "http://h0.to"}); err != nil {
 				t.Error(err)
 			}
 			<-ctx.Done()

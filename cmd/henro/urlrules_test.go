@@ -159,7 +159,7 @@ func TestKnownDuplicatesRestUntilTheirRuleIsForgotten(t *testing.T) {
 					for _, rule := range []string{"parameter sort", "parameter p", "parameter utm_source",
 						"parameter sid", "slash at the end", "case of the path", "order of parameters",
 						"default document index.html"} {
-						order := master.URLRulePosted{Host: e.Seeds[0].URL.Host(), Rule: rule, Word: string(word)}
+						order := &master.URLRulePosted{Host: e.Seeds[0].URL.Host(), Rule: rule, Word: string(word)}
 						if _, err := node.OrderURLRule(inner, order); err != nil {
 							t.Error(err)
 						}

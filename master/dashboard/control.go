@@ -11,6 +11,7 @@ import (
 	"henro/actors/revisit"
 	"henro/master"
 	"henro/messages/weburl"
+	"henro/store"
 )
 
 // maxForm bounds what a form sends: some 10,000 seeds.
@@ -104,8 +105,8 @@ func (d *Dashboard) addSeeds(r *http.Request) error {
 // drain takes the hosts of a slave back, or lends it some again.
 func (d *Dashboard) drain(r *http.Request, on bool) error {
 	name := r.PostFormValue("slave")
-	known, err := d.crawl.Drain(r.Context(), name, on)
-	if err == nil && !known {
+	_, err := d.crawl.Drain(r.Context(), name, on)
+	if errors.Is(err, store.ErrNotFound) {
 		return wrong("wrong.slave", name)
 	}
 	return err
@@ -117,7 +118,8 @@ func (d *Dashboard) exclude(r *http.Request, on bool) error {
 	if err != nil {
 		return err
 	}
-	return d.crawl.Exclude(r.Context(), u.Host(), on)
+	_, err = d.crawl.Exclude(r.Context(), u.Host(), on)
+	return err
 }
 
 // revisit has pages visited at other times.

@@ -29,9 +29,9 @@ type Crawl interface {
 	Resume(ctx context.Context) error
 	Stop(ctx context.Context) error
 	AddSeeds(ctx context.Context, seeds []reading.Seed) (int, error)
-	Exclude(ctx context.Context, host string, on bool) error
+	Exclude(ctx context.Context, host string, on bool) (*master.HostPosted, error)
 	Revisit(ctx context.Context, posted *master.RevisitPosted) (*master.RevisitAnswer, error)
-	Drain(ctx context.Context, slave string, on bool) (known bool, err error)
+	Drain(ctx context.Context, slave string, on bool) (*lending.SlaveStatus, error)
 }
 
 // Of is the crawl of a master; the tracer looks into the mailboxes of its process.
@@ -86,13 +86,4 @@ func (r *running) AddSeeds(ctx context.Context, seeds []reading.Seed) (int, erro
 		return 0, err
 	}
 	return added.Count, nil
-}
-
-func (r *running) Drain(ctx context.Context, slave string, on bool) (bool, error) {
-	var command any = &lending.ResumeSlave{Slave: slave}
-	if on {
-		command = &lending.DrainSlave{Slave: slave}
-	}
-	answer, err := master.Ask[*lending.SlaveAnswered](ctx, r.Node, command)
-	return err == nil && answer.Slave != nil, err
 }

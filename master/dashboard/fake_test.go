@@ -105,15 +105,19 @@ func (f *fakeCrawl) AddSeeds(_ context.Context, seeds []reading.Seed) (int, erro
 	}
 	return len(seeds), nil
 }
-func (f *fakeCrawl) Exclude(_ context.Context, host string, on bool) error {
-	return f.did(fmt.Sprint("exclude ", host, " ", on))
+func (f *fakeCrawl) Exclude(_ context.Context, host string, on bool) (*master.HostPosted, error) {
+	return nil, f.did(fmt.Sprint("exclude ", host, " ", on))
 }
 func (f *fakeCrawl) Revisit(_ context.Context, p *master.RevisitPosted) (*master.RevisitAnswer, error) {
 	return &master.RevisitAnswer{Pages: p.Pages, Moved: 1},
 		f.did(fmt.Sprint("revisit ", p.Pages, " ", p.Now, p.Every, p.Auto))
 }
-func (f *fakeCrawl) Drain(_ context.Context, slave string, on bool) (bool, error) {
-	return slave == "bee", f.did(fmt.Sprint("drain ", slave, " ", on))
+func (f *fakeCrawl) Drain(_ context.Context, slave string, on bool) (*lending.SlaveStatus, error) {
+	err := f.did(fmt.Sprint("drain ", slave, " ", on))
+	if slave != "bee" {
+		err = store.ErrNotFound
+	}
+	return &lending.SlaveStatus{Name: slave}, err
 }
 
 // evil are texts as a web, a log or a slave could bring them.
