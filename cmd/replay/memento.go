@@ -15,7 +15,7 @@ import (
 // memento sets the fields of RFC 7089 on the answer that is a memento.
 func (s *Server) memento(h http.Header, r *http.Request, u weburl.URL, p captures.Place) {
 	h.Set("Memento-Datetime", p.At.UTC().Format(http.TimeFormat))
-	h.Set("Link", s.relations(r, u)+s.mementoLinks(r, u, p))
+	h.Set("Link", s.mementoLinks(r, u, p))
 }
 
 // relations are the links from anything about a page: to itself, to its time gate and to its time map.
@@ -26,9 +26,9 @@ func (s *Server) relations(r *http.Request, u weburl.URL) string {
 		u, host, u, host, u)
 }
 
-// mementoLinks are those to the captures around one.
+// mementoLinks are these, and those to the captures around one.
 func (s *Server) mementoLinks(r *http.Request, u weburl.URL, p captures.Place) string {
-	text := ""
+	text := s.relations(r, u)
 	for _, l := range []struct {
 		rel string
 		at  time.Time
@@ -64,7 +64,7 @@ func (s *Server) timegate(w http.ResponseWriter, r *http.Request, raw string) er
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Link", s.relations(r, u)+s.mementoLinks(r, u, p))
+	w.Header().Set("Link", s.mementoLinks(r, u, p))
 	w.Header().Set("Location", s.mementoURL(r, u, p.At))
 	w.WriteHeader(http.StatusFound)
 	return nil

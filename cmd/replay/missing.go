@@ -97,7 +97,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		content.Query, content.Host = u.String(), strings.TrimPrefix(u.Host(), u.Scheme()+"://")
 	}
 	if content.Own {
-		content.Back = s.back(r)
+		content.Back = back(r)
 	}
 	if missing || empty {
 		content.Title, content.Text = content.Say("missing"), content.Say("missing-content")
@@ -138,7 +138,7 @@ func (s *Server) absence(ctx context.Context, u weburl.URL) (a Absence) {
 }
 
 // back is the page of ours that led here, if it is one.
-func (s *Server) back(r *http.Request) string {
+func back(r *http.Request) string {
 	from, err := url.Parse(r.Referer())
 	if err != nil || from.Host != r.Host || from.RequestURI() == target(r) {
 		return ""
