@@ -124,7 +124,7 @@ func (f *flags) crawlWith(ctx context.Context, o master.Options, given *pflag.Fl
 	telemetry := config.NewTelemetry(o.Name, o.Name, log, floor.SystemOptions{})
 	telemetry.OfMaster(&o)
 	m := &masters{flags: f, o: o, given: given, seeds: seeds, telemetry: telemetry, log: log,
-		second: make(chan struct{}, 1), present: map[string]cluster.Member{}}
+		others: newOthers()}
 	if m.endpoint, err = f.run.HTTP.Open(); err != nil {
 		return end, err
 	}
@@ -197,7 +197,7 @@ func (m *masters) leadAlone(ctx context.Context, trace func() error) (master.Sta
 // lead with others. What fails is tried again: the other one waits.
 func (m *masters) awaitSecond(ctx context.Context, node *master.Node, end context.CancelCauseFunc) {
 	select {
-	case <-m.second:
+	case <-m.others.second:
 	case <-ctx.Done():
 		return
 	}

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,9 +54,7 @@ type masters struct {
 
 	grouped atomic.Bool                 // group is there
 	node    atomic.Pointer[master.Node] // that leads here in the group; nil: none
-	second  chan struct{}               // holds one when another master has appeared
-	mu      sync.Mutex
-	present map[string]cluster.Member // other masters that are there, by name
+	others  others
 }
 
 // Intervals.
@@ -79,78 +79,100 @@ var errDeposed = errors.New("another master leads now")
 
 func statePath(o *master.Options) string { return filepath.Join(o.Dir, "state") }
 
-// notice keeps the list of the other masters.
-func (m *masters) notice(event cluster.Event) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	see := func(c cluster.Member) {
-		if c.Consensus != "" && (c.Role == cluster.Master || c.Role == cluster.Standby) {
-			m.present[c.Name] = c
-			select {
-			case m.second <- struct{}{}:
-			default:
-			}
-		}
-	}
+// others are the other masters that are there.
+type others struct {
+	second chan struct{} // holds one when another has appeared
+	mu     sync.Mutex
+	byName map[string]cluster.Member
+}
+
+func newOthers() others {
+	return others{second: make(chan struct{}, 1), byName: map[string]cluster.Member{}}
+}
+
+// memberOf is the member that news are of.
+func memberOf(event cluster.Event) (c cluster.Member, down bool) {
 	switch e := event.(type) {
 	case *cluster.MemberUp:
-		see(e.Member)
+		c = e.Member
 	case *cluster.MemberUpdated:
-		see(e.Member)
+		c = e.Member
 	case *cluster.MemberDown:
-		if m.present[e.Member.Name].Boot == e.Member.Boot {
-			delete(m.present, e.Member.Name)
+		c, down = e.Member, true
+	}
+	return c, down
+}
+
+// notice keeps them.
+func (o *others) notice(event cluster.Event) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch c, down := memberOf(event); {
+	case down && o.byName[c.Name].Boot == c.Boot:
+		delete(o.byName, c.Name)
+	case !down && c.Consensus != "" && (c.Role == cluster.Master || c.Role == cluster.Standby):
+		o.byName[c.Name] = c
+		select {
+		case o.second <- struct{}{}:
+		default:
 		}
 	}
 }
 
-// notify is notice, and gives the master that leads here the news.
+func (o *others) all() []cluster.Member {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Collect(maps.Values(o.byName))
+}
+
+func (o *others) has(name string) bool {
+	return slices.ContainsFunc(o.all(), func(c cluster.Member) bool { return c.Name == name })
+}
+
+// lead reports whether the gossip shows one that leads.
+func (o *others) lead() bool {
+	return slices.ContainsFunc(o.all(), func(c cluster.Member) bool { return c.Role == cluster.Master })
+}
+
+// actors are where their actors are, by name.
+func (o *others) actors() map[string]string {
+	all := map[string]string{}
+	for _, c := range o.all() {
+		all[c.Name] = c.ActorAddress
+	}
+	return all
+}
+
+func (o *others) members() (all []consensus.Member) {
+	for _, c := range o.all() {
+		all = append(all, consensus.Member{Name: c.Name, Address: c.Consensus})
+	}
+	return all
+}
+
+// notify keeps the list of the other masters, and gives the master that leads here the news.
 func (m *masters) notify(event cluster.Event) {
-	m.notice(event)
+	m.others.notice(event)
 	if node := m.node.Load(); node != nil && !m.isOfGroup(event) {
 		config.TellMaster(m.telemetry.System, node, event)
 	}
 }
 
-// noticeAlone is notice of a master that leads alone, and notify once it has others.
+// noticeAlone is notify of a master that leads alone, which is told by whoever has the news, until it has others.
 func (m *masters) noticeAlone(event cluster.Event) (tell bool) {
 	if m.grouped.Load() {
 		m.notify(event)
 		return false
 	}
-	m.notice(event)
+	m.others.notice(event)
 	return true
 }
 
 // isOfGroup reports that news are of a master of the same group: which of them leads is not for the gossip to say, and
 // one that does not yet know that it is deposed is no rival.
 func (m *masters) isOfGroup(event cluster.Event) bool {
-	var c cluster.Member
-	switch e := event.(type) {
-	case *cluster.MemberUp:
-		c = e.Member
-	case *cluster.MemberUpdated:
-		c = e.Member
-	}
-	return c.Consensus != "" && m.group.Has(c.Name, c.Consensus)
-}
-
-func (m *masters) isMaster(name string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	_, ok := m.present[name]
-	return ok
-}
-
-// otherActors are where the actors of the other masters are, by name.
-func (m *masters) otherActors() map[string]string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	all := map[string]string{}
-	for name, c := range m.present {
-		all[name] = c.ActorAddress
-	}
-	return all
+	c, down := memberOf(event)
+	return !down && c.Consensus != "" && m.group.Has(c.Name, c.Consensus)
 }
 
 // ownTraces are what this master knows of itself while it follows.
@@ -165,18 +187,9 @@ func (m *masters) ownTraces() *console.Traces {
 	}}
 }
 
-func (m *masters) others() (all []consensus.Member) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, c := range m.present {
-		all = append(all, consensus.Member{Name: c.Name, Address: c.Consensus})
-	}
-	return all
-}
-
 // listen opens the address of the consensus.
 func (m *masters) listen() (err error) {
-	m.listening, m.address, m.security, err = m.peers.Consensus(m.masters.Bind, m.isMaster)
+	m.listening, m.address, m.security, err = m.peers.Consensus(m.masters.Bind, m.others.has)
 	return err
 }
 
@@ -204,7 +217,7 @@ func (m *masters) open(found bool) (err error) {
 	m.grouped.Store(true)
 	m.telemetry.Metrics.Register(config.NewGroupMetrics(m.group.Figures))
 	m.o.Masters = func() []consensus.Member { return m.group.Figures().Members }
-	m.o.Others = m.otherActors
+	m.o.Others = m.others.actors
 	if m.before, err = m.runKept(); errors.Is(err, consensus.ErrNoState) {
 		err = nil
 	}
@@ -443,7 +456,7 @@ func (m *masters) tend(ctx context.Context, l *consensus.Leadership) {
 		case <-ctx.Done():
 			return
 		case <-tending.C:
-			err := l.Tend(ctx, m.others())
+			err := l.Tend(ctx, m.others.members())
 			if why := fmt.Sprint(err); err != nil && why != refused && ctx.Err() == nil {
 				m.log.WithField("err", err).Warn("a master is not added to the group")
 			}
@@ -546,7 +559,7 @@ func (m *masters) announceEnd(run master.Run, l *consensus.Leadership) error {
 		}
 		behind := false
 		for _, other := range all {
-			behind = behind || (other.Lost != "" || other.Behind > 0) && m.isMaster(other.Name)
+			behind = behind || (other.Lost != "" || other.Behind > 0) && m.others.has(other.Name)
 		}
 		if !behind {
 			return nil
@@ -559,18 +572,6 @@ func (m *masters) announceEnd(run master.Run, l *consensus.Leadership) error {
 func (m *masters) linger() {
 	looking := time.NewTicker(lookEvery)
 	defer looking.Stop()
-	for end := time.Now().Add(farewell + time.Second); time.Now().Before(end) && m.isLed(); <-looking.C {
+	for end := time.Now().Add(farewell + time.Second); time.Now().Before(end) && m.others.lead(); <-looking.C {
 	}
-}
-
-// isLed reports whether the gossip shows another master that leads.
-func (m *masters) isLed() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, c := range m.present {
-		if c.Role == cluster.Master {
-			return true
-		}
-	}
-	return false
 }

@@ -42,7 +42,7 @@ func newMasters(t *testing.T, change func(*master.Options)) *masters {
 		t.Fatal(err)
 	}
 	return &masters{flags: f, o: o, given: given, log: actortest.Log(), listening: listener,
-		address: listener.Addr().String(), second: make(chan struct{}, 1), present: map[string]cluster.Member{},
+		address: listener.Addr().String(), others: newOthers(),
 		telemetry: config.NewTelemetry("test", "alpha", actortest.Log(), floor.SystemOptions{})}
 }
 
@@ -215,7 +215,7 @@ func TestAMasterMakesRoomWhenItCan(t *testing.T) {
 	m.masters.Bind = m.address // in use until this closes:
 	taken := m.listening
 	m.listening = nil
-	m.second <- struct{}{}
+	m.others.second <- struct{}{}
 	over := make(chan error, 1)
 	go func() {
 		_, err := m.leadAlone(context.Background(), func() error { return nil })
