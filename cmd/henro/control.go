@@ -111,20 +111,6 @@ func (c *control) open(ctx context.Context, method, path string, in any) (io.Rea
 var direct = &http.Client{Transport: &http.Transport{},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// fetch copies what the master sends.
-func (c *control) fetch(ctx context.Context, path string, w io.Writer) (int64, error) {
-	answer, err := c.open(ctx, http.MethodGet, path, nil)
-	if err != nil {
-		return 0, err
-	}
-	defer answer.Close()
-	n, err := io.Copy(w, answer)
-	if err != nil {
-		return n, fmt.Errorf("read from the master at %s: %w", c.address, err)
-	}
-	return n, nil
-}
-
 // statusCommand makes a verb of a crawl that is answered by the status.
 func statusCommand(c *control, verb, short, method, path string) *cobra.Command {
 	cmd := &cobra.Command{

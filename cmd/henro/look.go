@@ -338,14 +338,19 @@ func newBackupCommand() *cobra.Command {
 
 func (l *look) backup(cmd *cobra.Command, w io.Writer) (int64, error) {
 	crawl, err := l.crawl()
-	switch {
-	case err != nil:
+	if err != nil {
 		return 0, err
-	case crawl == nil:
-		return l.fetch(cmd.Context(), "/api/backup", w)
 	}
-	n, err := crawl.State.Backup(w)
-	return n, errors.Join(err, crawl.Close())
+	if crawl != nil {
+		n, err := crawl.State.Backup(w)
+		return n, errors.Join(err, crawl.Close())
+	}
+	backup, err := l.control.open(cmd.Context(), http.MethodGet, "/api/backup", nil)
+	if err != nil {
+		return 0, err
+	}
+	n, err := io.Copy(w, backup)
+	return n, errors.Join(err, backup.Close())
 }
 
 func moment(t time.Time) string {

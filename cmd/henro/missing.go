@@ -45,9 +45,11 @@ With a PREFIX of URLs, or a HOST, only pages below it are looked at.`,
 			out := bufio.NewWriter(cmd.OutOrStdout())
 			show := &missingShown{out: out, json: asJSON}
 			for _, prefix := range prefixes {
-				if err := l.missing(cmd.Context(), prefix, show); err != nil {
+				whole, err := l.missing(cmd.Context(), prefix, show.page)
+				if err != nil {
 					return errors.Join(err, out.Flush())
 				}
+				show.count(whole)
 			}
 			return errors.Join(show.end(), out.Flush())
 		},
@@ -68,22 +70,21 @@ func prefixesOf(what string) ([]string, error) {
 	return []string{"https://" + what + "/", "http://" + what + "/"}, nil
 }
 
-// missing shows what is missing below a prefix, from the directory or from the running crawl.
-func (l *look) missing(ctx context.Context, prefix string, show *missingShown) error {
+// missing calls visit for the pages below a prefix that are not whole, and counts all, from the directory or from the
+// running crawl.
+func (l *look) missing(ctx context.Context, prefix string, visit func(*reading.PageMissing) error) (*reading.Wholeness,
+	error) {
 	crawl, err := l.crawl()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if crawl != nil {
-		whole, err := crawl.Missing(prefix, "", show.page)
-		if err == nil {
-			show.count(whole)
-		}
-		return errors.Join(err, crawl.Close())
+		whole, err := crawl.Missing(prefix, "", visit)
+		return whole, errors.Join(err, crawl.Close())
 	}
 	answer, err := l.control.open(ctx, "GET", "/api/missing?prefix="+url.QueryEscape(prefix), nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer answer.Close()
 	for lines := json.NewDecoder(answer); ; {
@@ -93,15 +94,14 @@ func (l *look) missing(ctx context.Context, prefix string, show *missingShown) e
 		}
 		switch err := lines.Decode(&line); {
 		case err == io.EOF:
-			return fmt.Errorf("read the answer of the master at %s: it ends before its count", l.address)
+			return nil, fmt.Errorf("read the answer of the master at %s: it ends before its count", l.address)
 		case err != nil:
-			return fmt.Errorf("read the answer of the master at %s: %w", l.address, err)
+			return nil, fmt.Errorf("read the answer of the master at %s: %w", l.address, err)
 		case line.URL == "":
-			show.count(&line.Wholeness)
-			return nil
+			return &line.Wholeness, nil
 		}
-		if err := show.page(&line.PageMissing); err != nil {
-			return err
+		if err := visit(&line.PageMissing); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -110,14 +110,10 @@ func (l *look) missing(ctx context.Context, prefix string, show *missingShown) e
 type missingShown struct {
 	out   *bufio.Writer
 	json  bool
-	visit func(*reading.PageMissing) error // gets the pages instead of out; nil: they are written
 	whole reading.Wholeness
 }
 
 func (s *missingShown) page(p *reading.PageMissing) error {
-	if s.visit != nil {
-		return s.visit(p)
-	}
 	if s.json {
 		return json.NewEncoder(s.out).Encode(p)
 	}

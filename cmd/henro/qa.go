@@ -146,14 +146,13 @@ const maxLacks = 100
 
 // judgeByState writes the report of a crawl whose pages no browser opens: how many are whole, and those that lack most.
 func (l *look) judgeByState(ctx context.Context, out io.Writer, to string, most int) error {
-	show := &missingShown{out: bufio.NewWriter(out)}
 	var worst []reading.PageMissing
 	lacks := func(p reading.PageMissing) int { return len(p.Missing) + p.More }
 	keep := func() {
 		slices.SortStableFunc(worst, func(a, b reading.PageMissing) int { return cmp.Compare(lacks(b), lacks(a)) })
 		worst = worst[:min(most, len(worst))]
 	}
-	show.visit = func(p *reading.PageMissing) error {
+	w, err := l.missing(ctx, "", func(p *reading.PageMissing) error {
 		if n := len(p.Missing) - maxLacks; n > 0 {
 			p.Missing, p.More = slices.Clone(p.Missing[:maxLacks]), p.More+n
 		}
@@ -161,14 +160,13 @@ func (l *look) judgeByState(ctx context.Context, out io.Writer, to string, most 
 			keep()
 		}
 		return nil
-	}
-	if err := l.missing(ctx, "", show); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	keep()
-	w := &show.whole
+	show := &missingShown{out: bufio.NewWriter(out), whole: *w}
 	summary := &qa.Summary{State: &qa.State{Pages: w.Pages, Whole: w.Whole, Reasons: w.Reasons}}
-	show.visit = nil
 	for i := range worst {
 		if err := show.page(&worst[i]); err != nil {
 			return err
@@ -185,7 +183,7 @@ func (l *look) judgeByState(ctx context.Context, out io.Writer, to string, most 
 	if err := summary.Write(to, l.dir); err != nil {
 		return err
 	}
-	err := errors.Join(show.end(), show.out.Flush())
+	err = errors.Join(show.end(), show.out.Flush())
 	fmt.Fprintln(out, "report:", filepath.Join(to, "index.html"))
 	return err
 }
