@@ -60,7 +60,7 @@ func TestTheEndIsForeseen(t *testing.T) {
 	webs := []struct {
 		name string
 		web  fakeweb.Options
-		free bool // no bound on its error
+		free bool // no bound on its error: it is drawn
 		end  master.End
 		with func(*master.Options)
 	}{
@@ -94,6 +94,9 @@ func TestTheEndIsForeseen(t *testing.T) {
 	var lines []chart.Line
 	csv := "web,progress,foreseen s,truth s,error\n"
 	for _, w := range webs {
+		if w.free && !*drawForecast {
+			continue
+		}
 		synctest.Test(t, func(t *testing.T) {
 			seen, took := foreseen(t, w.web, cmp.Or(w.end, master.Finished), w.with)
 			var xs, ys []float64

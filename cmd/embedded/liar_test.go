@@ -185,6 +185,7 @@ func lieTo(t *testing.T, lie func(*liar, actor.Context, *messages.Fact) *message
 	dir := t.TempDir()
 	e := crawltest.Of(t, dir, web, 6, nil)
 	e.Options.Name, e.Options.Boot, e.Options.StallAfter = "m", "1", time.Minute
+	e.Options.TickEvery = time.Second // of an hour without work
 	system := floor.NewSystem("henro", e.Log, floor.SystemOptions{})
 	node, err := master.Start(system, e.Options, e.Log)
 	if err != nil {

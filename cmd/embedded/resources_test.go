@@ -35,7 +35,7 @@ func TestHostsAskedSideBySideShareTheConnections(t *testing.T) {
 		}
 		defer web.Close()
 		e := crawltest.Of(t, t.TempDir(), web, -1, func(o *master.Options) {
-			o.Hosts.Continuous, o.For, o.Store.Partitions = true, time.Hour, 2
+			o.Hosts.Continuous, o.For, o.Store.Partitions = true, 35*time.Minute, 2
 			o.Hosts.Revisit.FirstMin, o.Hosts.Revisit.FirstMax = 10*time.Minute, 20*time.Minute
 			o.Hosts.Revisit.PriorMean = 15 * time.Minute
 		})
@@ -44,11 +44,11 @@ func TestHostsAskedSideBySideShareTheConnections(t *testing.T) {
 		_, err = e.Run(t.Context(), func(ctx context.Context, node *master.Node) error {
 			time.Sleep(10 * time.Minute)
 			settled = time.Now()
-			time.Sleep(40 * time.Minute)
+			time.Sleep(20 * time.Minute)
 			checkRatio(t, node, hosts/4, latency)
 			// 120 visits a minute are what 4 connections can make of 2 s each.
-			if made := len(web.Log()); made < 50*110 {
-				t.Errorf("%d requests in 50 minutes", made)
+			if made := len(web.Log()); made < 30*110 {
+				t.Errorf("%d requests in 30 minutes", made)
 			}
 			<-ctx.Done()
 			return nil

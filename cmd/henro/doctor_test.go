@@ -16,6 +16,7 @@ import (
 	"henro/actors/floor"
 	"henro/cluster"
 	"henro/cmd/config"
+	"henro/cmd/embedded/crawltest"
 	"henro/master"
 )
 
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	default:
-		os.Exit(m.Run())
+		os.Exit(crawltest.Main(m))
 	}
 }
 

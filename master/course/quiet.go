@@ -46,7 +46,8 @@ func (r *rounds) take(msg *protocol.QuietReported) (complete bool) {
 	if len(r.answers) < r.partitions {
 		return false
 	}
-	s := Figures{}
+	r.last = Figures{}
+	s := &r.last
 	r.whole, r.unsettled = r.requisites, 0
 	for _, answer := range r.answers {
 		r.whole = r.whole && !answer.Requisites
@@ -58,7 +59,6 @@ func (r *rounds) take(msg *protocol.QuietReported) (complete bool) {
 		s.Queued += answer.Stats.Queued
 		s.Due += answer.Due
 	}
-	r.last = s
 	if !r.measured {
 		r.measured, r.earlier = true, s.Totals.Visits()
 	}

@@ -1,0 +1,20 @@
+package crawltest
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+// Main runs the tests of a package with their folders in memory, where the system keeps files there and has room. A
+// crawl of virtual months syncs its archive thousands of times, which is waited for in real time. What survives a loss
+// of power is not for such crawls to find: that is done in store, store/archive/warc and the lab's power.
+func Main(m *testing.M) (code int) {
+	if dir, err := os.MkdirTemp(memory(), "henro-test-"); err == nil {
+		defer os.RemoveAll(dir)
+		os.Setenv("TMPDIR", dir)
+	} else {
+		fmt.Fprintln(os.Stderr, "folders of tests are on the disk:", err)
+	}
+	return m.Run()
+}

@@ -1,0 +1,10 @@
+package embedded_test
+
+import (
+	"os"
+	"testing"
+
+	"henro/cmd/embedded/crawltest"
+)
+
+func TestMain(m *testing.M) { os.Exit(crawltest.Main(m)) }
