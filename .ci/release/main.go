@@ -49,6 +49,7 @@ type release struct {
 	work    string    // what is not
 
 	read map[string]module // by path: those whose licences were read
+	here platform          // this machine, for which the programs are built first
 }
 
 func main() {
@@ -95,7 +96,7 @@ func begin(version, out string) (*release, error) {
 		return nil, fmt.Errorf("%s is not empty: name another directory or remove it", out)
 	}
 	r := &release{version: version, root: root, out: out, work: filepath.Join(out, "work"),
-		read: map[string]module{}}
+		read: map[string]module{}, here: platform{runtime.GOOS, runtime.GOARCH}}
 	if r.version == "" {
 		if r.version, err = output("git", "describe", "--tags", "--always", "--dirty"); err != nil {
 			return nil, fmt.Errorf("which version? Name it by -version v1.2.3: %w", err)
@@ -118,38 +119,44 @@ func begin(version, out string) (*release, error) {
 	return r, os.MkdirAll(r.work, 0o755)
 }
 
+// step makes a part of a release, and shows which and how long it took.
+func step(what string, do func() error) error {
+	fmt.Printf("%s ... ", what)
+	began := time.Now()
+	if err := do(); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	fmt.Printf("%.1f s\n", time.Since(began).Seconds())
+	return nil
+}
+
 func (r *release) make(wanted []platform) error {
-	if err := r.documents(); err != nil {
+	if err := step("programs of this machine, man pages and completions", r.documents); err != nil {
 		return err
 	}
 	var linux []platform
 	for _, p := range wanted {
-		if err := r.build(p); err != nil {
-			return fmt.Errorf("build for %s: %w", p, err)
+		if p != r.here {
+			if err := step("programs for "+p.String(), func() error { return r.build(p) }); err != nil {
+				return err
+			}
 		}
-		modules, err := r.modules(p)
-		if err != nil {
-			return fmt.Errorf("modules of %s: %w", p, err)
+		if err := step("licences and materials of "+p.String(), func() error { return r.describe(p) }); err != nil {
+			return err
 		}
-		if err := r.licences(p, modules); err != nil {
-			return fmt.Errorf("licences of %s: %w", p, err)
-		}
-		if err := r.bom(p, modules); err != nil {
-			return fmt.Errorf("bill of materials of %s: %w", p, err)
-		}
-		if err := r.archive(p); err != nil {
-			return fmt.Errorf("archive for %s: %w", p, err)
+		if err := step("archive for "+p.String(), func() error { return r.archive(p) }); err != nil {
+			return err
 		}
 		if p.os == "linux" {
 			linux = append(linux, p)
-			if err := r.packages(p); err != nil {
-				return fmt.Errorf("packages for %s: %w", p, err)
+			if err := step("packages for "+p.String(), func() error { return r.packages(p) }); err != nil {
+				return err
 			}
 		}
 	}
 	if len(linux) > 0 {
-		if err := r.image(linux); err != nil {
-			return fmt.Errorf("image: %w", err)
+		if err := step("image", func() error { return r.image(linux) }); err != nil {
+			return err
 		}
 	}
 	if err := os.WriteFile(filepath.Join(r.out, "VERSION"), []byte(r.version+"\n"), 0o644); err != nil {
@@ -159,6 +166,18 @@ func (r *release) make(wanted []platform) error {
 		return err
 	}
 	return r.checksums()
+}
+
+// describe writes the licences and the bill of materials of a platform.
+func (r *release) describe(p platform) error {
+	modules, err := r.modules(p)
+	if err != nil {
+		return fmt.Errorf("modules: %w", err)
+	}
+	if err := r.licences(p, modules); err != nil {
+		return fmt.Errorf("licences: %w", err)
+	}
+	return r.bom(p, modules)
 }
 
 // build makes the programs of a platform.
@@ -179,7 +198,7 @@ func (r *release) built(p platform) string { return filepath.Join(r.work, p.Stri
 
 // documents writes man pages and completions, with programs of this machine.
 func (r *release) documents() error {
-	here := platform{runtime.GOOS, runtime.GOARCH}
+	here := r.here
 	if err := r.build(here); err != nil {
 		return err
 	}
