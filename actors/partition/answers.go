@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -66,7 +67,7 @@ func (p *Partition) loadPages(ctx actor.Context, m *protocol.PagesAsked) {
 		panic(fmt.Errorf("load pages of %s: %w", m.Host, err))
 	}
 	if len(answer.Entries) > m.Limit {
-		answer.Entries = p.best(answer.Entries, m.Limit)
+		answer.Entries = p.order.best(answer.Entries, m.Limit)
 	}
 	if m.Notes != nil {
 		if answer.Notes, err = pageNotes(p.disk, m.Host, m.Notes, answer.Entries, answer.Due); err != nil {
@@ -74,16 +75,18 @@ func (p *Partition) loadPages(ctx actor.Context, m *protocol.PagesAsked) {
 		}
 	}
 	ctx.Respond(answer)
-	p.roomForDue(ctx)
+	if p.due.room() {
+		ctx.Send(ctx.Self(), &openDue{})
+	}
 }
 
 // best returns the entries that are worth most now, those to be tried again last; equals in the order in which they
 // came.
-func (p *Partition) best(entries []store.Entry, limit int) []store.Entry {
+func (o *Order) best(entries []store.Entry, limit int) []store.Entry {
 	bands := make(map[string]int, len(entries))
 	for i := range entries {
 		page := &entries[i].Page
-		band := int(p.order.Ranks.Band(fingerprint.URL(page.URL), page.Depth, 0))
+		band := int(o.Ranks.Band(fingerprint.URL(page.URL), page.Depth, 0))
 		switch {
 		case !page.Next.IsZero():
 			band = store.RetryBand
@@ -129,23 +132,19 @@ func (p *Partition) listHosts(ctx actor.Context, m *protocol.WaitingHostsAsked) 
 	ctx.Respond(answer)
 }
 
-// findWaiting fails if pages that wait by the counts are not there.
-func (p *Partition) findWaiting() {
-	if err := p.disk.Fresh.Check(); err != nil {
-		panic(err)
-	}
-}
-
 func (p *Partition) reportQuiet(ctx actor.Context, m *protocol.QuietAsked) {
 	unsettled := int(p.stats.Parcels+p.stats.Relaxations) + len(p.open) + len(p.sweeps)
 	if !p.group.Idle() || p.intake.outbox.sending > 0 || len(p.relaxing) > 0 {
 		unsettled++
 	}
-	if p.o.Rounds && p.soonDue() {
-		unsettled++
+	if p.o.Rounds { // a slot that has not been read and opens within minutes may hold pages that were just made due
+		at, err := p.disk.Pages.NextDue(p.due.after)
+		if err != nil || !at.IsZero() && time.Until(at) < dueEarliest+time.Minute {
+			unsettled++
+		}
 	}
 	answer := &protocol.QuietReported{Partition: p.index, Round: m.Round, Stats: p.stats, Unsettled: unsettled,
-		Commits: p.commits, Totals: p.totals.Clone(), Due: p.due.waiting + len(p.retrying)}
+		Commits: p.commits, Totals: p.totals.Clone(), Due: p.due.waiting + len(p.round.retrying)}
 	if m.Requisites {
 		var err error
 		if answer.Requisites, err = p.disk.Fresh.HasRequisite(); err != nil {

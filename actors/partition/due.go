@@ -16,14 +16,6 @@ import (
 // now.
 type openDue struct{ asked bool }
 
-// beginDue begins to look for due pages, once the Hosts listen.
-func (p *Partition) beginDue(ctx actor.Context) {
-	if p.o.DueAhead > 0 && !p.due.begun {
-		p.due.begun = true
-		p.openDue(ctx, false)
-	}
-}
-
 // openDue puts the pages of slots that have opened into the lines of their hosts, as far as there is room, and reports
 // to the Hosts. Coarse slots that have come near are split by every commit; when there is none, one is made for it.
 func (p *Partition) openDue(ctx actor.Context, asked bool) {
@@ -34,7 +26,7 @@ func (p *Partition) openDue(ctx actor.Context, asked bool) {
 			panic(fmt.Errorf("read due pages: %w", err))
 		}
 		more = len(entries) == dueBatch
-		d.read(slices.DeleteFunc(entries, func(e store.Entry) bool { return p.passesOver(&e.Page) }), after)
+		d.read(slices.DeleteFunc(entries, func(e store.Entry) bool { return p.round.passesOver(&e.Page) }), after)
 	}
 	for host := range d.grown {
 		ctx.Send(p.hosts, &protocol.HostDue{Host: host, Count: d.count(store.IDOf(host))})
@@ -64,13 +56,6 @@ func (p *Partition) awaitDue(ctx actor.Context) {
 	}
 }
 
-// roomForDue goes on reading when a line has become shorter.
-func (p *Partition) roomForDue(ctx actor.Context) {
-	if p.due.room() {
-		ctx.Send(ctx.Self(), &openDue{})
-	}
-}
-
 // giveOverflow reads what stands behind the first of a line. It stays in the line until it has ended: the Host may
 // fail.
 func (p *Partition) giveOverflow(ctx actor.Context, m *protocol.OverflowAsked) {
@@ -79,7 +64,9 @@ func (p *Partition) giveOverflow(ctx actor.Context, m *protocol.OverflowAsked) {
 		panic(fmt.Errorf("read due pages of %s: %w", m.Host, err))
 	}
 	ctx.Respond(&protocol.OverflowLoaded{Entries: entries})
-	p.roomForDue(ctx)
+	if p.due.room() {
+		ctx.Send(ctx.Self(), &openDue{})
+	}
 }
 
 // entries reads up to limit pages of a line behind the first that are live, in one transaction. What is found to have

@@ -66,51 +66,11 @@ func (p *Partition) seek(ctx actor.Context, m *protocol.PagesSought) {
 	}
 }
 
-// notice has the pages looked for that somebody says to have changed, and the first page of the host, from which those
-// that are new have their depth.
-func (p *Partition) notice(ctx actor.Context, m *protocol.Notice) {
-	ctx.Respond(&protocol.NoticeTaken{})
-	pages := map[string]outlink.Hint{m.Host + "/": {}}
-	for _, url := range m.Pages {
-		pages[url] = outlink.Hint{From: m.At, Until: m.At.Add(time.Second)}
-	}
-	ctx.Send(p.finder, &findPages{asker: p.hosts, host: m.Host, pages: pages, notice: m})
-}
-
-// findRecords has the records of visited pages looked for that a Host asks for. Of pages that were not visited nothing
-// is looked for.
-func (p *Partition) findRecords(ctx actor.Context, m *protocol.RecordsAsked) {
-	if owner := p.intake.outbox.ownerOf(m.Of); owner != p.index {
-		if p.peers != nil {
-			ctx.Send(p.peers[owner], m)
-		}
-		return
-	}
-	asked := &findPages{asker: p.hosts, host: m.Host, records: m, pages: map[string]outlink.Hint{}}
-	for _, url := range m.URLs {
-		if _, visited, _, err := p.disk.Seen.Get(url); err == nil && visited {
-			asked.pages[url] = outlink.Hint{}
-		}
-	}
-	if len(asked.pages) > 0 || m.All {
-		ctx.Send(p.finder, asked)
-		return
-	}
-	found := &protocol.RecordsFound{Of: m.Of, Tag: m.Tag, Notes: map[string][]byte{}}
-	for _, name := range m.Notes {
-		note, err := NoteOf(p.disk, m.Of, name, "")
-		if err != nil {
-			panic(err)
-		}
-		found.Notes[name] = note
-	}
-	ctx.Send(p.hosts, &protocol.ToHost{Host: m.Host, Message: found})
-}
-
 // Finder looks for known pages by their URLs. There is no index of them, so it scans the partition; what is asked for
 // meanwhile shares the next scan, and scans take a twentieth of the time at most, unless a person waits.
 type Finder struct {
 	disk  *store.Partition
+	hosts *actor.PID
 	log   *logrus.Entry
 	asked []*findPages
 	told  int       // pages that notices asked for since the last scan
@@ -128,10 +88,9 @@ const toldMost = 100_000
 // scanGap is the least time between two scans: what sitemaps and notices say within it is looked for together.
 const scanGap = 10 * time.Second
 
-func finderProps(disk *store.Partition, log *logrus.Entry) *actor.Props {
+func finderProps(disk *store.Partition, hosts *actor.PID, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
-		return &Finder{disk: disk,
-			log: log.WithField("actor", "finder")}
+		return &Finder{disk: disk, hosts: hosts, log: log.WithField("actor", "finder")}
 	})
 }
 
@@ -139,22 +98,63 @@ func finderProps(disk *store.Partition, log *logrus.Entry) *actor.Props {
 func (f *Finder) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *findPages:
-		if m.notice != nil {
-			if f.told += len(m.pages); f.told > toldMost {
-				return
-			}
-		}
-		f.asked = append(f.asked, m)
-		if m.host == "" {
-			f.find(ctx)
-		} else if len(f.asked) == 1 {
-			f.timer.After(ctx, max(0, time.Until(f.next)), &find{})
-		}
+		f.ask(ctx, m)
+	case *protocol.Notice:
+		f.notice(ctx, m)
+	case *protocol.RecordsAsked:
+		f.findRecords(ctx, m)
 	case *find:
 		f.find(ctx)
 	case *actor.Stopping:
 		f.timer.Stop()
 	}
+}
+
+func (f *Finder) ask(ctx actor.Context, m *findPages) {
+	f.asked = append(f.asked, m)
+	if m.host == "" {
+		f.find(ctx)
+	} else if len(f.asked) == 1 {
+		f.timer.After(ctx, max(0, time.Until(f.next)), &find{})
+	}
+}
+
+// notice looks for the pages that somebody says to have changed, and the first page of the host, from which those that
+// are new have their depth.
+func (f *Finder) notice(ctx actor.Context, m *protocol.Notice) {
+	ctx.Respond(&protocol.NoticeTaken{})
+	pages := map[string]outlink.Hint{m.Host + "/": {}}
+	for _, url := range m.Pages {
+		pages[url] = outlink.Hint{From: m.At, Until: m.At.Add(time.Second)}
+	}
+	if f.told += len(pages); f.told <= toldMost {
+		f.ask(ctx, &findPages{asker: f.hosts, host: m.Host, pages: pages, notice: m})
+	}
+}
+
+// findRecords looks for the records of visited pages that a Host asks for. Of pages that were not visited nothing is
+// looked for.
+func (f *Finder) findRecords(ctx actor.Context, m *protocol.RecordsAsked) {
+	asked := &findPages{asker: f.hosts, host: m.Host, records: m, pages: map[string]outlink.Hint{}}
+	for _, url := range m.URLs {
+		if _, visited, _, err := f.disk.Seen.Get(url); err == nil && visited {
+			asked.pages[url] = outlink.Hint{}
+		}
+	}
+	if len(asked.pages) > 0 || m.All {
+		f.ask(ctx, asked)
+		return
+	}
+	found := &protocol.RecordsFound{Of: m.Of, Tag: m.Tag, Notes: map[string][]byte{}}
+	for _, name := range m.Notes {
+		note, err := NoteOf(f.disk, m.Of, name, "")
+		if err != nil {
+			f.log.WithField("err", err).Error("a note cannot be read")
+			return
+		}
+		found.Notes[name] = note
+	}
+	ctx.Send(f.hosts, &protocol.ToHost{Host: m.Host, Message: found})
 }
 
 // find answers all that was asked for.

@@ -34,7 +34,7 @@ func TestTheBestWaitingURLsAreLent(t *testing.T) {
 		entries = append(entries, e)
 	}
 	want := []string{"http://a/3", "http://a/5", "http://a/1", "http://a/2"}
-	best := p.best(entries, 4)
+	best := p.order.best(entries, 4)
 	if len(best) != len(want) {
 		t.Fatalf("%d entries, want %d", len(best), len(want))
 	}

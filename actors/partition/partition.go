@@ -90,8 +90,7 @@ type Partition struct {
 	stalled  bool         // the state cannot be written
 	due      dueLines
 	dueClock floor.Timer
-	round    time.Time                    // begin of the latest round; zero: none has begun
-	retrying map[string]struct{}          // pages of the round that failed and are tried again, by URL
+	round    round
 	sweeps   []*passes                    // over the pages; the first sweepsMost are being carried out
 	again    map[string]*protocol.Sweep   // those that are noted, by where; not nil: to be carried out once more
 	relaxing map[string]int               // relaxations that are with their hosts, unanswered
@@ -99,7 +98,8 @@ type Partition struct {
 	commits  uint64
 	totals   protocol.Totals
 	stats    store.Stats // after the last commit
-	damaged  bool        // a read has met damage
+	// a read has met damage: the crawl ends, and a Partition that met it at its start has nothing to answer with
+	damaged bool
 }
 
 // turn is what one commit stores, and who is told of it.
@@ -144,7 +144,7 @@ func Introduce(send func(*actor.PID, any), pids []*actor.PID) {
 // Receive is the table of contents.
 func (p *Partition) Receive(ctx actor.Context) {
 	defer p.giveUpDamaged(ctx)
-	if p.isOver(ctx.Message()) {
+	if p.damaged && !isSystem(ctx.Message()) {
 		return
 	}
 	switch m := ctx.Message().(type) {
@@ -167,7 +167,11 @@ func (p *Partition) Receive(ctx actor.Context) {
 	case *swept:
 		p.takeSwept(ctx, m)
 	case *protocol.RecordsAsked:
-		p.findRecords(ctx, m)
+		if owner := p.intake.outbox.ownerOf(m.Of); owner == p.index {
+			ctx.Forward(p.finder)
+		} else if p.peers != nil {
+			ctx.Send(p.peers[owner], m)
+		}
 	case *protocol.CandidatesSent:
 		p.takeParcels(ctx, m.Parcels)
 	case *protocol.CandidatesStored:
@@ -184,7 +188,7 @@ func (p *Partition) Receive(ctx actor.Context) {
 	case *protocol.PagesSought:
 		p.seek(ctx, m)
 	case *protocol.Notice:
-		p.notice(ctx, m)
+		ctx.Forward(p.finder)
 	case *groupcommit.Due:
 		p.group.Turn(ctx, p.putTotals)
 	case *groupcommit.Stored:
@@ -197,7 +201,10 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.loadEntries(ctx, m)
 	case *protocol.WaitingHostsAsked:
 		p.listHosts(ctx, m)
-		p.beginDue(ctx)
+		if p.o.DueAhead > 0 && !p.due.begun { // the Hosts listen
+			p.due.begun = true
+			p.openDue(ctx, false)
+		}
 	case *openDue:
 		p.openDue(ctx, m.asked)
 	case *protocol.OverflowAsked:
@@ -205,7 +212,9 @@ func (p *Partition) Receive(ctx actor.Context) {
 	case *protocol.QuietAsked:
 		p.reportQuiet(ctx, m)
 	case *protocol.WaitingDoubted:
-		p.findWaiting()
+		if err := p.disk.Fresh.Check(); err != nil {
+			panic(err)
+		}
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		floor.Unhandled(ctx, p.log)
@@ -228,7 +237,8 @@ func (p *Partition) start(ctx actor.Context) {
 	p.due = newDueLines(p.o.DueAhead)
 	p.intake = intake{order: &p.order, index: p.index, all: p.state.Partitions, group: &p.group, totals: &p.totals,
 		outbox: newOutbox(p.state.PartitionOf, p.order.Gate != nil || p.order.Rising)}
-	p.relaxing, p.retrying, p.again = map[string]int{}, map[string]struct{}{}, map[string]*protocol.Sweep{}
+	p.round = round{on: p.o.Rounds, retrying: map[string]struct{}{}}
+	p.relaxing, p.again = map[string]int{}, map[string]*protocol.Sweep{}
 	var err error
 	if p.totals, err = totalsOf(p.disk); err == nil {
 		p.stats, err = p.disk.Stats()
@@ -250,7 +260,7 @@ func (p *Partition) start(ctx actor.Context) {
 		p.open[lease.Host] = lease
 	}
 	ctx.Send(p.owner, &protocol.LeasesFound{Leases: leases})
-	p.finder = floor.SpawnAs(ctx, finderProps(p.disk, p.log), "finder")
+	p.finder = floor.SpawnAs(ctx, finderProps(p.disk, p.hosts, p.log), "finder")
 	p.group.Start(ctx, "committer", newTurn, p.commit)
 }
 
@@ -268,7 +278,7 @@ func (p *Partition) plant(ctx actor.Context, m *protocol.PlantSeeds) {
 	if known := p.intake.take(m.Candidates, true); len(known) > 0 {
 		ctx.Send(p.finder, &findPages{asker: ctx.Self(), pages: known})
 	}
-	p.wrote(ctx, &protocol.Written{Tag: m.Tag}, p.haste(true, false))
+	p.wrote(ctx, &protocol.Written{Tag: m.Tag}, awaited)
 }
 
 // takeParcels admits the URLs that another Partition found.
@@ -287,14 +297,17 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 		m = p.order.Sieve(m)
 	}
 	for i := range m.Visits {
-		p.storeVisit(&m.Visits[i])
+		v := &m.Visits[i]
+		p.group.Next.Visit(*v)
+		p.round.visited(v)
+		p.intake.visited(v)
 	}
 	for i := range m.Moves {
 		p.group.Next.Move(m.Moves[i].Position, m.Moves[i].Page)
 	}
 	for i := range m.Drops {
 		p.group.Next.Drop(m.Drops[i].Position, m.Drops[i].Page)
-		delete(p.retrying, m.Drops[i].Page.URL)
+		delete(p.round.retrying, m.Drops[i].Page.URL)
 	}
 	p.intake.take(m.Candidates, false)
 	p.group.Next.Forget(m.Ghosts...)
@@ -326,10 +339,9 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 	}
 	p.totals.Add(&m.Totals)
 	var answer any
-	pressing := false
 	if m.Facts != nil {
 		p.group.Next.facts = append(p.group.Next.facts, m.Facts)
-		if pressing = m.Facts.Pressing; m.Facts.Closed {
+		if m.Facts.Closed {
 			p.group.Next.DeleteLease(m.Facts.Lease)
 			if m.Host != nil {
 				delete(p.open, m.Host.ID)
@@ -339,35 +351,22 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 	if m.Answered() {
 		answer = &protocol.Written{Tag: m.Tag}
 	}
-	p.wrote(ctx, answer, p.haste(m.Urgent, pressing))
-}
-
-// haste says how soon a write is to be committed for which somebody waits, or a slave with little room.
-func (p *Partition) haste(waits, pressing bool) haste {
 	switch {
-	case waits && !pressing && len(p.open) >= manyLeases:
-		return sharing
-	case waits:
-		return urgent
+	case !m.Urgent:
+		p.wrote(ctx, answer, patient)
+	case m.Facts != nil && m.Facts.Pressing:
+		p.wrote(ctx, answer, urgent)
+	default:
+		p.wrote(ctx, answer, awaited)
 	}
-	return patient
 }
 
-// storeVisit takes what came of a visit.
-func (p *Partition) storeVisit(v *store.Visited) {
-	p.group.Next.Visit(*v)
-	p.countRetry(v)
-	p.intake.visited(v)
-}
-
-// isOver reports whether a message comes too late, since damage was met: the crawl ends, and a Partition that met it at
-// its start has nothing to answer with.
-func (p *Partition) isOver(message any) bool {
+func isSystem(message any) bool {
 	switch message.(type) {
 	case actor.SystemMessage, actor.AutoReceiveMessage:
-		return false
+		return true
 	}
-	return p.damaged
+	return false
 }
 
 // giveUpDamaged reports damage that a read has met to the Master. A restart would meet it again.
@@ -418,7 +417,8 @@ type haste int
 const (
 	patient haste = iota // after FlushAge
 	sharing              // with what comes meanwhile: after shareGap, and shareLeast among many leases
-	urgent               // somebody waits for the answer
+	awaited              // somebody waits for the answer, but with what comes meanwhile among many leases
+	urgent               // now
 )
 
 // A commit touches pages of as many hosts as have written since the last one, which costs nearly the same for one new
@@ -436,9 +436,12 @@ func (p *Partition) wrote(ctx actor.Context, answer any, how haste) {
 		p.group.Next.answer(ctx.Sender(), answer)
 	}
 	p.group.Next.written = true
+	if how == awaited && len(p.open) >= manyLeases {
+		how = sharing
+	}
 	at := time.Now().Add(p.o.FlushAge)
 	switch {
-	case how == urgent || p.group.Next.full(&p.o):
+	case how >= awaited || p.group.Next.full(&p.o):
 		at = p.group.At.Add(p.o.FlushGap)
 	case how == sharing:
 		gap := max(p.o.FlushGap, shareGap*p.group.Took)

@@ -13,7 +13,7 @@ import (
 // beginRound has all known pages that were not visited since the start of a round visited once. A round that was
 // interrupted goes on with those that are left.
 func (p *Partition) beginRound(ctx actor.Context, m *protocol.RoundBegun) {
-	p.round, p.retrying = m.At, map[string]struct{}{}
+	p.round.begun, p.round.retrying = m.At, map[string]struct{}{}
 	p.due.reset() // pages that were passed over are due now
 	now := time.Now()
 	p.sweep(ctx, &protocol.Sweep{Moves: func(page *store.Page) bool { return inRound(page, m.At, now) }})
@@ -31,26 +31,24 @@ func inRound(page *store.Page, begun, now time.Time) bool {
 	return true
 }
 
-// passesOver reports that a page which is due is not to be visited: in a crawl that goes in rounds each page is visited
-// once in each.
-func (p *Partition) passesOver(page *store.Page) bool {
-	return p.o.Rounds && !page.LastVisit.Before(p.round)
+// round is which pages belong to the round under way. It is a value, and has a script: testdata/round.script.
+type round struct {
+	on       bool                // the crawl goes in rounds: each page is visited once in each
+	begun    time.Time           // zero: none has
+	retrying map[string]struct{} // pages that failed and are tried again in minutes, by URL: the round waits for them
 }
 
-// countRetry keeps the pages of a round that failed and are tried again in minutes: the round waits for them.
-func (p *Partition) countRetry(v *store.Visited) {
-	if !p.o.Rounds || v.Page.LastVisit.IsZero() {
+// passesOver reports that a page which is due is not to be visited.
+func (r *round) passesOver(page *store.Page) bool { return r.on && !page.LastVisit.Before(r.begun) }
+
+// visited takes what came of a visit.
+func (r *round) visited(v *store.Visited) {
+	if !r.on || v.Page.LastVisit.IsZero() {
 		return
 	}
 	if v.Retry {
-		p.retrying[v.Page.URL] = struct{}{}
+		r.retrying[v.Page.URL] = struct{}{}
 	} else {
-		delete(p.retrying, v.Page.URL)
+		delete(r.retrying, v.Page.URL)
 	}
-}
-
-// soonDue reports that a slot which has not been read opens within minutes: it may hold pages that were just made due.
-func (p *Partition) soonDue() bool {
-	at, err := p.disk.Pages.NextDue(p.due.after)
-	return err != nil || !at.IsZero() && time.Until(at) < dueEarliest+time.Minute
 }

@@ -31,12 +31,19 @@ import (
 //	reset                              for a new round
 //	wait [MOMENT]                      the next slot opens then
 //
-// What follows is what comes out of the commands, and how many messages with parcels are under way, and pages in line.
+//	round [MOMENT]                     begins; without a moment: the crawl does not go in rounds
+//	due URL [MOMENT]                   when it was visited last
+//	visited URL [MOMENT] [again]       it failed, and is tried again
+//
+// What follows is what comes out of the commands, and how many messages with parcels are under way, and pages in line,
+// or that the round waits for.
 func TestScripts(t *testing.T) {
 	scripttest.Play(t, func(said *strings.Builder) (func([]string) error, func()) {
 		p := &player{said: said}
 		return p.play, func() {
-			if p.lines.begun {
+			if p.round.retrying != nil {
+				p.say("%d are tried again", len(p.round.retrying))
+			} else if p.lines.begun {
 				p.say("%d waiting, %d of them held back", p.lines.waiting, len(p.lines.held))
 			} else {
 				p.say("%d under way", p.outbox.sending)
@@ -50,6 +57,7 @@ type player struct {
 	outbox outbox
 	asked  int // for the partition of a host
 	lines  dueLines
+	round  round
 	now    time.Time
 	read   byte // pages so far
 	said   *strings.Builder
@@ -150,6 +158,16 @@ func (p *player) playLines(words []string) error {
 		p.say("room: %v", p.lines.room())
 	case "reset":
 		p.lines.reset()
+	case "round":
+		p.round = round{on: len(words) > 1, begun: moment(last), retrying: map[string]struct{}{}}
+	case "due":
+		p.say("passed over: %v", p.round.passesOver(&store.Page{LastVisit: moment(last)}))
+	case "visited":
+		v := &store.Visited{Page: store.Page{URL: words[1]}, Retry: last == "again"}
+		if len(words) > 2 {
+			v.Page.LastVisit = moment(words[2])
+		}
+		p.round.visited(v)
 	case "wait":
 		if wait, ok := p.lines.wait(p.now, moment(last)); ok {
 			p.say("opens again in %v", wait)

@@ -195,7 +195,7 @@ func (p *Partition) takeSwept(ctx actor.Context, m *swept) {
 	for i := range m.renews {
 		p.group.Next.Renew(m.renews[i].Position, m.renews[i].Page)
 	}
-	p.wrote(ctx, &protocol.Written{}, p.haste(true, false))
+	p.wrote(ctx, &protocol.Written{}, awaited)
 }
 
 // WriteAtRest writes notes, and has pages looked through, in a state in which no crawl runs.
