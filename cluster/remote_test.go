@@ -88,6 +88,7 @@ func (v *visitor) ended(t *testing.T) error {
 // TestAttacks sends what an unguarded remote obeys, loops on or dies of, from a peer that was let in: without a key on
 // loopback, or one that holds the key. After each the house must stand as before and hear the next honest word.
 func TestAttacks(t *testing.T) {
+	t.Parallel()
 	h := build(t, order{})
 	here := h.Address
 	stored := &messages.Stored{Seqs: []uint64{1}}
@@ -342,6 +343,7 @@ func TestNothingIsSentToWhomTheGateShutsOut(t *testing.T) {
 // the address of pc1, under a gossip name that is not its own, and for actors of others; and it answers where pc1 is
 // called.
 func TestANodeSpeaksUnderItsOwnNameAlone(t *testing.T) {
+	t.Parallel()
 	whole := NewKeys()
 	own, err := whole.ForNode("pc7")
 	if err != nil {

@@ -13,12 +13,25 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// shake connects two nodes and returns what each end says.
+// shake connects two nodes and returns what each end says. The line between them has room: without, one would write that
+// it refuses the other while that one writes, and both would wait for the deadline.
 func shake(t *testing.T, server, client *Keys, serverName, clientName string) error {
 	t.Helper()
-	a, b := net.Pipe()
-	defer a.Close()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	b, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer b.Close()
+	a, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
 	for _, c := range []net.Conn{a, b} {
 		c.SetDeadline(time.Now().Add(5 * time.Second))
 	}
