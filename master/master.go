@@ -273,9 +273,6 @@ func (m *Master) makeOrder(ctx actor.Context) (partition.Order, error) {
 	m.o.Hosts.Follow = false // it would go round the frontier
 	if m.order, err = newOrder(&m.o, m.state, ranks); err == nil {
 		o.Gate, m.lending.Order = m.order, m.order
-		if m.order.linked != nil {
-			o.Collector = m.order
-		}
 	}
 	return o, err
 }

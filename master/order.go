@@ -11,7 +11,6 @@ import (
 	"henro/actors/partition"
 	"henro/master/frontier"
 	"henro/messages/outlink"
-	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/fingerprint"
 )
@@ -21,7 +20,7 @@ import (
 // is the right to visit so many pages of a host: the rights of a host are all alike. The Host chooses the pages and
 // keeps the interval, so politeness is what it is without a frontier, whatever is handed out here. To the policy, what
 // shares a clock of politeness is one unit: with Unit ip the residue of slots is that of the address, as the paper has
-// it, and of irlbot alone a unit is a host in any case.
+// it.
 //
 //	unknown URL ── Offer ──► queued ── grant ──► granted ── lend ──► lent ── closed ──► visited
 //	                 │                             ▲                              └──► not visited: granted again
@@ -34,20 +33,19 @@ import (
 //   - of each host at least as many URLs are queued, granted and lent as wait in the store, but for those not written
 //     yet: none is forgotten. There may be a few more after the crash of an actor; they are found to be of nothing, and
 //     gone;
-//   - with slots and ranked no more than B·H/2 are so in all, seeds apart, however many are discovered.
+//   - no more than B·H/2 are so in all, seeds apart, however many are discovered.
 type order struct {
 	mu      sync.Mutex
 	o       frontier.Options
 	waiting func(host string) (uint64, error) // URLs of a host that wait in the store
 	policy  frontier.Frontier[waits]
-	linked  frontier.Linked // the policy, if it wants to know which domains link to which
-	unit    Unit            // of politeness: what is one host to the policy
-	aside   int             // queued URLs of hosts whose addresses are not known yet
-	held    map[uint64]int  // by unit that the frontier keeps out until done: hosts of it
-	most    int             // queued, granted and lent at most; 0: no bound
-	span    int             // URLs handed out for one lease
-	ranks   *ranks          // nil: by depth
-	topical bool            // by the bands of the Hosts, which are scores
+	unit    Unit           // of politeness: what is one host to the policy
+	aside   int            // queued URLs of hosts whose addresses are not known yet
+	held    map[uint64]int // by unit that the frontier keeps out until done: hosts of it
+	most    int            // queued, granted and lent at most
+	span    int            // URLs handed out for one lease
+	ranks   *ranks         // nil: by depth
+	topical bool           // by the bands of the Hosts, which are scores
 	began   time.Time
 	hosts   map[store.HostID]*orderedHost
 	out     int            // granted and lent
@@ -68,7 +66,6 @@ type waits struct {
 type orderedHost struct {
 	name    string
 	unit    uint64                 // of politeness, a number for its clock; 0: its addresses are not known yet
-	domain  uint64                 // registrable; of a policy that goes by links between domains
 	aside   []frontier.Item[waits] // URLs that wait until its addresses are known
 	queued  int                    // in the frontier, those aside among them
 	pending int                    // accepted and not on disk yet
@@ -101,20 +98,13 @@ func newOrder(options *Options, state *store.State, ranks *ranks) (*order, error
 			return record.Waiting, err
 		},
 	}
-	o.Domain = func(host uint64) uint64 { return r.hosts[store.HostID(host)].domain }
 	policy, err := frontier.New[waits](o)
 	if err != nil {
 		return nil, err
 	}
-	r.o, r.policy = o, policy
-	if r.linked, _ = policy.(frontier.Linked); r.linked != nil {
-		r.unit = UnitHost // its budgets are of domains; the clocks keep the hosts of an address apart
-	}
+	r.o, r.policy, r.most = o, policy, o.SlotsB/2*o.SlotsH
 	if o.Interval > 0 {
 		r.span = min(r.span, max(1, int(options.Hosts.LeaseSpan/o.Interval)))
-	}
-	if o.Policy == frontier.PolicySlots || o.Policy == frontier.PolicyRanked {
-		r.most = o.SlotsB / 2 * o.SlotsH
 	}
 	return r, r.restore(state)
 }
@@ -136,9 +126,6 @@ func (r *order) restore(state *store.State) error {
 			for i := range records {
 				record := &records[i]
 				after = record.ID
-				if err := r.restoreLinks(p, record); err != nil {
-					return err
-				}
 				for next, first := store.Position(nil), true; record.Waiting > 0 &&
 					(first || next != nil); first = false {
 					found, err := p.Fresh.Of(record.ID, next, restoreBatch)
@@ -167,22 +154,6 @@ func (r *order) restore(state *store.State) error {
 	return nil
 }
 
-// restoreLinks takes in the links of the pages of a host.
-func (r *order) restoreLinks(p *store.Partition, host *store.HostRecord) error {
-	if r.linked == nil {
-		return nil
-	}
-	err := p.Links.ScanHost(host.ID, func(_ uint64, read *store.Links) error {
-		links, err := read.All()
-		r.Collect(host.Name, links)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("read the links for the frontier: %w", err)
-	}
-	return nil
-}
-
 const restoreBatch = 1000
 
 func (r *order) host(id store.HostID, name string) *orderedHost {
@@ -194,9 +165,6 @@ func (r *order) host(id store.HostID, name string) *orderedHost {
 			h.unit = fingerprint.Host(store.DomainOf(name))
 		case r.unit != UnitIP:
 			h.unit = uint64(id)
-		}
-		if r.linked != nil {
-			h.domain = domainNumber(name)
 		}
 		r.hosts[id] = h
 	}
@@ -232,11 +200,11 @@ func (r *order) add(item frontier.Item[waits], must bool) (dropped bool) {
 	h := r.hosts[item.Key.host]
 	before := r.queued()
 	lost := item
-	dropped = r.most > 0 && before+r.out >= r.most
+	dropped = before+r.out >= r.most
 	switch {
 	case dropped:
 	case h.unit == 0: // no policy can tell yet whose turn it takes
-		if dropped = r.most > 0 && len(h.aside) >= r.o.SlotsB/2; !dropped {
+		if dropped = len(h.aside) >= r.o.SlotsB/2; !dropped {
 			h.aside = append(h.aside, item)
 			r.aside++
 		}
@@ -285,21 +253,6 @@ func (r *order) Identify(name string, addresses []string) {
 		r.add(item, true)
 	}
 }
-
-// Collect implements partition.Collector: the links between domains make the order.
-func (r *order) Collect(page string, links []outlink.Outlink) {
-	own := weburl.HostOf(page)
-	from := domainNumber(own)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i := range links {
-		if host := weburl.HostOf(links[i].URL); links[i].Kind.Navigates() && host != own {
-			r.linked.Linked(from, domainNumber(host))
-		}
-	}
-}
-
-func domainNumber(host string) uint64 { return fingerprint.Host(store.DomainOf(host)) }
 
 // Offer implements partition.Gate.
 func (r *order) Offer(c *store.Candidate, seed bool) partition.Offered {
@@ -485,11 +438,11 @@ func (r *order) Closed(name string, now, nextAt time.Time) error {
 // FrontierStatus is how the frontier of a crawl goes.
 type FrontierStatus struct {
 	Policy  frontier.Policy `json:"policy"`
-	Waiting int             `json:"waiting"`         // URLs queued, granted and lent
-	Queued  int             `json:"queued"`          // of these, queued
-	Bound   int             `json:"bound,omitempty"` // most that may wait: B·H/2
-	Peak    int             `json:"peak"`            // most that waited at once in this run
-	Hosts   int             `json:"hosts"`           // with URLs that wait
+	Waiting int             `json:"waiting"` // URLs queued, granted and lent
+	Queued  int             `json:"queued"`  // of these, queued
+	Bound   int             `json:"bound"`   // most that may wait: B·H/2
+	Peak    int             `json:"peak"`    // most that waited at once in this run
+	Hosts   int             `json:"hosts"`   // with URLs that wait
 }
 
 func (r *order) status() *FrontierStatus {

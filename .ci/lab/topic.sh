@@ -64,13 +64,12 @@ pages=${PAGES:-5000}
 for turn in $(seq "${TURNS:-1}"); do
 	PAGES=$pages
 	echo "Turn $turn"
-	crawl first-found-first seeds --frontier fifo
 	crawl breadth-first seeds --frontier ranked
 	crawl topic seeds --topic "$dir/topic.txt"
 	crawl topic-examples seeds "${examples[@]}"
 	crawl topic-within-hosts seeds --topic "$dir/topic.txt" --frontier host
 	crawl topic-min-0.25 seeds --topic "$dir/topic.txt" --topic-min 0.25
-	"$dir/bin/harvest" -of postgres.,sqlite. -svg "$dir/harvest.svg" "$dir"/{first-found-first,breadth-first,topic,topic-examples,topic-within-hosts,topic-min-0.25}.tsv
+	"$dir/bin/harvest" -of postgres.,sqlite. -svg "$dir/harvest.svg" "$dir"/{breadth-first,topic,topic-examples,topic-within-hosts,topic-min-0.25}.tsv
 	PAGES=100000 # all: many links of LilyPond lead to pages that are not there
 	crawl ja-breadth-first ja --frontier ranked
 	crawl ja-topic ja --topic "$dir/topic-ja.txt"

@@ -18,7 +18,7 @@ var words = map[string][]string{
 	"relief":           {"none", "stretch", "delay", "optimal", "template"},
 	"objective":        {"versions", "freshness", "age"},
 	"estimator":        {"drift", "eq4", "eq4-cumulative"},
-	"frontier":         {"host", "fifo", "mercator", "irlbot", "slots", "ranked", "thesis"},
+	"frontier":         {"host", "slots", "ranked", "thesis"},
 	"order":            {"breadth", "inlinks", "opic"},
 	"log-level":        {"error", "warn", "info", "debug", "trace"},
 	"warc-compression": {"gzip", "zstd", "none"},

@@ -157,9 +157,9 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.IntVar(&c.PageBudget, "page-budget", o.Hosts.PageBudget,
 		"visits of one lease at most; no more than 1000 while more than four hosts have pages")
 	f.StringVar(&c.Frontier, "frontier", string(o.Frontier.Policy),
-		"what is visited next: host (hosts take turns, all URLs are kept), fifo, mercator, irlbot (budgets by links "+
-			"between domains), slots and ranked, which keep two million waiting URLs and drop the rest until they "+
-			"turn up again, or thesis (tasks of three URLs drawn at random; --depth counts anew from each)")
+		"what is visited next: host (hosts take turns, all URLs are kept), slots and ranked, which keep two million "+
+			"waiting URLs and drop the rest until they turn up again, or thesis (tasks of three URLs drawn at "+
+			"random; --depth counts anew from each)")
 	f.StringVar(&c.Order, "order", string(o.Order),
 		"which of a host's URLs go first: breadth (depth), inlinks (links seen so far) or opic (rank received so far)")
 	f.StringArrayVar(&c.Topic, "topic", nil,

@@ -41,8 +41,7 @@ func TestAFrontierWithRoomForAllFetchesExactlyWhatIsReachable(t *testing.T) {
 			Robots: fakeweb.Robots{Missing: 0.2, Folders: 0.2, Closed: 0.1, Delayed: 0.1, Redirected: 0.2},
 		},
 	}
-	for _, policy := range []frontier.Policy{frontier.PolicyFIFO, frontier.PolicyMercator, frontier.PolicyIRLbot,
-		frontier.PolicySlots, frontier.PolicyRanked} {
+	for _, policy := range []frontier.Policy{frontier.PolicySlots, frontier.PolicyRanked} {
 		t.Run(string(policy), func(t *testing.T) {
 			for i, web := range webs {
 				synctest.Test(t, func(t *testing.T) {

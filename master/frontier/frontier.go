@@ -3,13 +3,13 @@
 // A frontier takes URLs in as they are discovered and hands them out again, no faster than each host allows. What
 // differs between policies is the order, and what happens when there is no more room:
 //
-//	fifo      arrival order: breadth-first, as far as politeness lets it
-//	host      hosts take turns, each gives its best band first: what the Host actors of a crawl realise
-//	mercator  front queues by priority, biased choice, back queues of one host each, a heap [Heydon & Najork 1999]
-//	irlbot    budgets by in-links per pay-level domain, queues of one budget each, a put-aside file [Lee et al. 2009]
+//	host      hosts take turns, each gives its best band first: the Host actors of a crawl do so by themselves, and
+//	          nothing waits here
 //	slots     H residues, B steps, drops beyond that: O(1) time, O(B·H) space [Morimoto et al. 2011]
 //	ranked    the space of slots, the best URLs of all hosts first, and a place for the better when there is none
 //	          for both
+//
+// The simulator of the lab compares them with breadth-first, Mercator's and IRLbot's orders.
 //
 // A policy knows a URL by a key of the caller's choice (a page number, a fingerprint, the URL itself) and a host by a
 // number: a fingerprint of its name, or of its IP address where the crawl wants it by address. It remembers nothing
@@ -39,7 +39,7 @@ const Bands = 16
 type Item[K any] struct {
 	Key  K      // names the URL to the caller
 	Host uint64 // unit of politeness: fingerprint of the host, or its IP address
-	Band uint8  // priority, 0 first, below Bands (RankedBands); the policies without priorities ignore it
+	Band uint8  // priority, 0 first, below Bands (RankedBands); slots ignores it
 }
 
 // Frontier is one policy with the URLs that wait in it. It is not safe for concurrent use: its owner is one actor.
@@ -60,52 +60,19 @@ type Frontier[K any] interface {
 	// handed out by Next. After More, rest has to cover what is left of the interval of the last visit.
 	Done(host uint64, now, rest time.Duration)
 
-	// NextAt returns a moment before which Next has nothing to give; ok is false while nothing can come without an Add
-	// or a Done.
-	NextAt() (at time.Duration, ok bool)
-
 	// Len counts the waiting URLs.
 	Len() int
-
-	// Stats returns the counters so far.
-	Stats() Stats
 }
 
-// Stats counts what a frontier did since it was made.
-type Stats struct {
-	AddedCount   int64 // URLs taken in, those dropped at once among them
-	HandedCount  int64 // URLs handed out by Next and More
-	DroppedCount int64 // URLs lost for want of room
-	LateCount    int64 // times a URL was put off because its host was still out or resting (slots, ranked)
-	Waiting      int   // URLs waiting now
-	Peak         int   // most URLs that waited at once
-	Steps        int64 // steps taken (slots, ranked); rounds of the put-aside file (irlbot)
-
-	// Intervals achieved between two grants of one host (one residue in slots and ranked): T + ε.
-	GapCount         int64
-	GapSum, GapLeast time.Duration
-}
-
-// GapMean is the mean interval achieved, T + ε.
-func (s Stats) GapMean() time.Duration {
-	if s.GapCount == 0 {
-		return 0
+// New makes an empty frontier of a policy under which URLs wait here: slots or ranked.
+func New[K comparable](o Options) (Frontier[K], error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
 	}
-	return s.GapSum / time.Duration(s.GapCount)
-}
-
-func (s *Stats) gap(d time.Duration) {
-	if s.GapCount == 0 || d < s.GapLeast {
-		s.GapLeast = d
+	if o.Policy == PolicySlots {
+		return NewSlots[K](o), nil
 	}
-	s.GapCount++
-	s.GapSum += d
-}
-
-func (s *Stats) added(waiting int) {
-	s.AddedCount++
-	s.Waiting = waiting
-	s.Peak = max(s.Peak, waiting)
+	return NewRanked[K](o), nil
 }
 
 // Policy names an order.
@@ -113,18 +80,13 @@ type Policy string
 
 // The policies.
 const (
-	PolicyFIFO     Policy = "fifo"
-	PolicyHost     Policy = "host"
-	PolicyMercator Policy = "mercator"
-	PolicyIRLbot   Policy = "irlbot"
-	PolicySlots    Policy = "slots"
-	PolicyRanked   Policy = "ranked"
+	PolicyHost   Policy = "host"
+	PolicySlots  Policy = "slots"
+	PolicyRanked Policy = "ranked"
 )
 
-// Policies lists all policies, the unbounded ones first.
-func Policies() []Policy {
-	return []Policy{PolicyFIFO, PolicyHost, PolicyMercator, PolicyIRLbot, PolicySlots, PolicyRanked}
-}
+// Policies lists all policies, the unbounded one first.
+func Policies() []Policy { return []Policy{PolicyHost, PolicySlots, PolicyRanked} }
 
 // Options choose and shape a policy.
 type Options struct {
@@ -140,39 +102,11 @@ type Options struct {
 	// collisions. Both even, at least 2. Default 2048 and 2048 (50 MB when full): the size at which the paper keeps 80
 	// % of the PageRank.
 	SlotsB, SlotsH int
-
-	// FrontCount is k, the front queues of mercator: the bands are spread over them. Default Bands. FrontBias is how
-	// much likelier each is chosen than the one behind it. Default 2.
-	FrontCount int
-	FrontBias  float64
-
-	// BackCount is the number of back queues of mercator, so the most hosts in work at once; three per connection is
-	// the rule of its authors. Default 768 = 3 × 256.
-	BackCount int
-
-	// QueueCount is the number of queues of irlbot before the put-aside file. Default 16.
-	QueueCount int
-
-	// BudgetLeast and BudgetMost are irlbot's budgets: pages of a domain without in-links from other domains and of the
-	// domain with most in-links that one queue holds; linear in between. Defaults 10 and 10,000, those of its authors.
-	BudgetLeast, BudgetMost int
-
-	// Domain gives the pay-level domain of a host, irlbot's unit of budgets. Default nil: every host is its own.
-	Domain func(host uint64) uint64
-
-	// Seed makes mercator's random choice repeatable. Default 1.
-	Seed uint64
 }
 
 // DefaultOptions order by host at one visit in 5 s.
 func DefaultOptions() Options {
-	return Options{
-		Policy: PolicyHost, Interval: 5 * time.Second,
-		SlotsB: 2048, SlotsH: 2048,
-		FrontCount: Bands, FrontBias: 2, BackCount: 768,
-		QueueCount: 16, BudgetLeast: 10, BudgetMost: 10_000,
-		Seed: 1,
-	}
+	return Options{Policy: PolicyHost, Interval: 5 * time.Second, SlotsB: 2048, SlotsH: 2048}
 }
 
 // Validate says what is wrong with the options.
@@ -186,16 +120,6 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("slots B = %d is not an even number of at least 2 and at most 2³⁰", o.SlotsB)
 	case o.SlotsH < 2 || o.SlotsH%2 != 0 || o.SlotsH > 1<<30:
 		return fmt.Errorf("slots H = %d is not an even number of at least 2 and at most 2³⁰", o.SlotsH)
-	case o.FrontCount < 1 || o.FrontCount > Bands:
-		return fmt.Errorf("mercator needs 1 to %d front queues, not %d", Bands, o.FrontCount)
-	case o.FrontBias < 1:
-		return fmt.Errorf("mercator's bias %v is below 1: it would prefer the worse", o.FrontBias)
-	case o.BackCount < 1:
-		return fmt.Errorf("mercator needs a back queue at least, not %d", o.BackCount)
-	case o.QueueCount < 1:
-		return fmt.Errorf("irlbot needs a queue at least, not %d", o.QueueCount)
-	case o.BudgetLeast < 1 || o.BudgetMost < o.BudgetLeast:
-		return fmt.Errorf("irlbot's budgets %d to %d are not a range above zero", o.BudgetLeast, o.BudgetMost)
 	}
 	return nil
 }
@@ -212,10 +136,4 @@ func policyNames() string {
 type Raiser[K any] interface {
 	// Raise gives a waiting URL a better band.
 	Raise(key K, band uint8)
-}
-
-// Linked is called with links between domains, for a policy whose order depends on them.
-type Linked interface {
-	// Linked says that a page of domain from links to a page of domain to.
-	Linked(from, to uint64)
 }

@@ -40,7 +40,6 @@ type Ranked[K comparable] struct {
 	resting int               // hosts in the wheel
 	width   time.Duration     // of a slot
 	hand    int64             // number of the last slot that was emptied
-	stats   Stats
 }
 
 // RankedBands is the number of bands that Ranked tells apart, for scores finer than Bands. Of 2,000 pages 1,492
@@ -58,7 +57,7 @@ type rankedCell[K any] struct {
 
 // rankedHost is one host with URLs, or at rest.
 type rankedHost struct {
-	clock
+	askAt   time.Duration // not to be asked before
 	number  uint64
 	queues  []bandQueue // not empty, best band first
 	count   uint32
@@ -69,6 +68,17 @@ type rankedHost struct {
 	shorter uint32 // in the list of its count
 	longer  uint32
 }
+
+// bandQueue is the waiting URLs of one band of one host.
+type bandQueue struct {
+	queue
+	band uint8
+}
+
+// queue is a list of cells, or of hosts, by their indexes; its zero value is empty.
+type queue struct{ head, tail uint32 }
+
+func (q queue) empty() bool { return q.head == 0 }
 
 // hostState is the place of a host.
 type hostState uint8
@@ -96,7 +106,6 @@ func (f *Ranked[K]) Add(item Item[K]) (lost Item[K], dropped bool) {
 		f.Raise(item.Key, item.Band)
 		return lost, false
 	}
-	f.stats.AddedCount++
 	n := f.byHost[item.Host]
 	victim := uint32(0)
 	if len(f.index) >= f.most {
@@ -111,7 +120,6 @@ func (f *Ranked[K]) Add(item Item[K]) (lost Item[K], dropped bool) {
 		}
 	}
 	if dropped {
-		f.stats.DroppedCount++
 		if victim == 0 {
 			return item, true
 		}
@@ -122,8 +130,6 @@ func (f *Ranked[K]) Add(item Item[K]) (lost Item[K], dropped bool) {
 		n = f.open(item.Host)
 	}
 	f.insert(n, item)
-	f.stats.Waiting = len(f.index)
-	f.stats.Peak = max(f.stats.Peak, f.stats.Waiting)
 	return lost, dropped
 }
 
@@ -254,7 +260,6 @@ func (f *Ranked[K]) remove(c uint32) Item[K] {
 	n := f.cells[c].host
 	item := f.unlink(c)
 	f.settle(n)
-	f.stats.Waiting = len(f.index)
 	return item
 }
 
@@ -364,14 +369,13 @@ func (f *Ranked[K]) Next(now time.Duration, limit int, batch []Item[K]) []Item[K
 		h := &f.hosts[n]
 		h.state = hostOut
 		batch = append(batch, f.leave(n))
-		h.grant(now, f.interval, &f.stats)
+		h.askAt = now + f.interval
 	}
 	return batch
 }
 
 // leave takes the best URL of a host that is out and has one.
 func (f *Ranked[K]) leave(n uint32) Item[K] {
-	f.stats.HandedCount++
 	return f.remove(f.hosts[n].queues[0].head)
 }
 
@@ -393,27 +397,9 @@ func (f *Ranked[K]) Done(host uint64, now, rest time.Duration) {
 	if n == 0 || f.hosts[n].state != hostOut {
 		return
 	}
-	f.hosts[n].rest(now, rest)
+	f.hosts[n].askAt = max(f.hosts[n].askAt, now+rest)
 	f.wake(n, now)
-}
-
-// NextAt implements Frontier.
-func (f *Ranked[K]) NextAt() (time.Duration, bool) {
-	switch {
-	case f.readyAny != 0:
-		return 0, true
-	case len(f.index) == 0 || f.resting == 0:
-		return 0, false
-	}
-	slot := f.hand + 1
-	for f.wheel[slot%wheelSlots].empty() {
-		slot++
-	}
-	return time.Duration(slot) * f.width, true
 }
 
 // Len implements Frontier.
 func (f *Ranked[K]) Len() int { return len(f.index) }
-
-// Stats implements Frontier.
-func (f *Ranked[K]) Stats() Stats { return f.stats }

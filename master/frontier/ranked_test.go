@@ -11,7 +11,7 @@ import (
 // The best band goes first. Without room the longest line loses its newest URL of its worst band, unless the new URL
 // would make its own line the longest and is no better: against a list of what waits.
 func TestRankedGivesTheBestAndShortensTheLongest(t *testing.T) {
-	o := small(PolicyRanked)
+	o := small()
 	o.SlotsB, o.SlotsH, o.Interval = 40, 2, 0
 	f := NewRanked[uint64](o)
 	rnd := rand.New(rand.NewPCG(5, 0))
@@ -67,7 +67,7 @@ func TestRankedGivesTheBestAndShortensTheLongest(t *testing.T) {
 
 // A lease takes no URL that is worse than one of a host that may be asked; where no other may be, it takes any.
 func TestMoreTakesNothingWorseThanWhatOthersHave(t *testing.T) {
-	o := small(PolicyRanked)
+	o := small()
 	o.Interval = 0
 	f := NewRanked[uint64](o)
 	for i, item := range []Item[uint64]{{Host: 1, Band: 1}, {Host: 1, Band: 2}, {Host: 1, Band: 4}, {Host: 2, Band: 2},
@@ -93,7 +93,7 @@ func TestMoreTakesNothingWorseThanWhatOthersHave(t *testing.T) {
 func TestRankedRests(t *testing.T) {
 	for _, rest := range []time.Duration{0, time.Millisecond, time.Second, 3 * time.Second, 4 * time.Second,
 		time.Minute, 20 * time.Hour} {
-		o := small(PolicyRanked)
+		o := small()
 		f := NewRanked[uint64](o)
 		f.Add(Item[uint64]{Key: 1})
 		f.Add(Item[uint64]{Key: 2})
@@ -102,19 +102,17 @@ func TestRankedRests(t *testing.T) {
 			t.Fatalf("%v at first", got)
 		}
 		f.Done(0, start, rest)
-		now, due := start, start+max(rest, o.Interval)
-		for {
-			at, ok := f.NextAt()
-			if !ok {
-				t.Fatalf("rest of %v: nothing can come", rest)
-			}
-			now = max(now, at)
+		due := start + max(rest, o.Interval)
+		for now := start; now < due; now += o.Interval {
 			if got := f.Next(now, 9, nil); len(got) > 0 {
-				break
+				t.Fatalf("rest of %v: asked again after %v", rest, now-start)
 			}
 		}
-		if now < due || now > due+o.Interval/64 {
-			t.Errorf("rest of %v: asked again after %v", rest, now-start)
+		if got := f.Next(due-1, 9, nil); len(got) > 0 {
+			t.Errorf("rest of %v: asked too early", rest)
+		}
+		if got := f.Next(due+o.Interval/64, 9, nil); len(got) != 1 {
+			t.Errorf("rest of %v: not asked when it is over", rest)
 		}
 	}
 }

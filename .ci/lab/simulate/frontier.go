@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"henro/.ci/lab/simulate/frontiersim"
+	"henro/.ci/lab/simulate/orders"
 	"henro/cmd/config"
 	"henro/master/frontier"
 	"henro/store/report/chart"
@@ -160,7 +161,7 @@ func (x *frontierExperiment) crawl(change func(*frontiersim.CrawlOptions)) (fron
 	if err == nil {
 		pace := ""
 		if t := o.Frontier.Interval; t > 0 {
-			pace = fmt.Sprintf(", %d steps, a host every %.2f T", run.Steps, float64(run.Stats.GapMean())/float64(t))
+			pace = fmt.Sprintf(", %d steps, a host every %.2f T", run.Steps, float64(run.Pace.Mean())/float64(t))
 		}
 		x.note("%-36s %8d pages, %.3f of the rank, at most %d waiting%s", run.Name, run.Pages, run.Mass, run.Peak, pace)
 	}
@@ -190,11 +191,11 @@ func (x *frontierExperiment) all(out io.Writer) error {
 	unbounded := func(policy frontier.Policy) (frontiersim.Run, error) {
 		return x.crawl(func(o *frontiersim.CrawlOptions) { o.Frontier.Policy, o.Reread = policy, 0 })
 	}
-	breadth, err := unbounded(frontier.PolicyFIFO)
+	breadth, err := unbounded(orders.PolicyFIFO)
 	if err != nil {
 		return err
 	}
-	irlbot, err := unbounded(frontier.PolicyIRLbot)
+	irlbot, err := unbounded(orders.PolicyIRLbot)
 	if err != nil {
 		return err
 	}

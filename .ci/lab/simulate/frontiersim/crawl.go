@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"henro/.ci/lab/simulate/orders"
 	"henro/master/frontier"
 )
 
@@ -12,7 +13,7 @@ import (
 type CrawlOptions struct {
 	// Frontier is the policy under test. With an Interval of zero the crawl follows its order alone; else it goes in
 	// steps of that interval, and no step visits a host twice.
-	Frontier frontier.Options
+	Frontier orders.Options
 
 	// Order gives the bands of the URLs, from what the crawl has seen. Default breadth.
 	Order frontier.Order
@@ -45,7 +46,7 @@ type CrawlOptions struct {
 
 // DefaultCrawlOptions follow the order of slots.
 func DefaultCrawlOptions() CrawlOptions {
-	f := frontier.DefaultOptions()
+	f := orders.DefaultOptions()
 	f.Policy, f.Interval = frontier.PolicySlots, 0
 	return CrawlOptions{Frontier: f, Order: frontier.OrderBreadth, SketchSize: 4 << 20, Samples: 200}
 }
@@ -68,7 +69,27 @@ type Result struct {
 	Returns int64 // URLs taken after having been lost
 	Reread  int64 // link lists read again
 	Steps   int64
-	Stats   frontier.Stats
+	Pace    Pace
+}
+
+// Pace is the intervals between two visits of a host, or of a residue where that is what rests, T + ε. With slots all
+// of them count, with the others those before which the host still had URLs when its interval was over, with irlbot in
+// the queue in work.
+type Pace struct {
+	Least time.Duration
+	count int64
+	sum   time.Duration
+}
+
+// Mean is the mean interval.
+func (p *Pace) Mean() time.Duration { return p.sum / time.Duration(max(1, p.count)) }
+
+func (p *Pace) add(d time.Duration) {
+	if p.count == 0 || d < p.Least {
+		p.Least = d
+	}
+	p.count++
+	p.sum += d
 }
 
 // MassAt returns the share of the rank after so many pages; after the end, that at the end.
@@ -103,7 +124,7 @@ type sim struct {
 	rank   []float64
 	o      CrawlOptions
 	f      frontier.Frontier[uint32]
-	links  frontier.Linked         // f, if it wants to know
+	links  linked                  // f, if it wants to know
 	raiser frontier.Raiser[uint32] // f, if it wants to know
 	ranker *frontier.Ranker
 
@@ -111,11 +132,22 @@ type sim struct {
 	depth  []uint8
 	given  []float32
 	seeds  []uint32
-	order  []uint32 // seeds do not come here; pages in order of their visits, when they may be needed again
-	cursor int      // the next of them to be read again
-	missed int      // pages that are lost and did not come back
+	order  []uint32            // seeds do not come here; pages in order of their visits, when they may be needed again
+	cursor int                 // the next of them to be read again
+	missed int                 // pages that are lost and did not come back
+	rests  map[uint64]*resting // by host number, or residue
 	result Result
 	sample int // pages until the next point
+}
+
+// linked is a policy whose order depends on the links between domains.
+type linked interface{ Linked(from, to uint64) }
+
+// resting is what must rest between two visits: a host, or a residue.
+type resting struct {
+	waiting   int // URLs
+	visitedAt time.Duration
+	visited   bool // and URLs waited when the interval was over
 }
 
 // Crawl crawls a graph from the seeds.
@@ -127,21 +159,19 @@ func Crawl(g *Graph, rank []float64, seeds []uint32, o CrawlOptions) (*Result, e
 		}
 		o.Frontier.Domain = func(host uint64) uint64 { return domains[host] }
 	}
-	f, err := frontier.New[uint32](o.Frontier)
+	f, err := orders.New[uint32](o.Frontier)
 	if err != nil {
 		return nil, err
 	}
 	s := &sim{g: g, rank: rank, o: o, f: f, ranker: frontier.NewRanker(o.Order, o.SketchSize),
 		state: make([]state, g.Pages()), depth: make([]uint8, g.Pages()), seeds: seeds,
-		given: make([]float32, g.Pages())}
-	s.links, _ = f.(frontier.Linked)
+		given: make([]float32, g.Pages()), rests: map[uint64]*resting{}}
+	s.links, _ = f.(linked)
 	s.raiser, _ = f.(frontier.Raiser[uint32])
 	for _, u := range seeds {
 		s.offer(u, 0)
 	}
 	s.run()
-	s.result.Stats = f.Stats()
-	s.result.Peak, s.result.Dropped = s.result.Stats.Peak, s.result.Stats.DroppedCount
 	if n := len(s.result.Points); n == 0 || s.result.Points[n-1].Pages < s.result.Pages {
 		s.point()
 	}
@@ -169,6 +199,7 @@ func (s *sim) run() {
 	for {
 		batch = s.f.Next(now, width, batch[:0])
 		for _, item := range batch {
+			s.rest(item.Host, now)
 			s.visit(item.Key)
 			s.f.Done(item.Host, now, 0)
 			if s.result.Pages == s.o.MaxPages && s.o.MaxPages > 0 {
@@ -182,9 +213,49 @@ func (s *sim) run() {
 			return
 		}
 		if s.o.Frontier.Interval > 0 {
+			s.forget(batch)
 			now += s.o.Frontier.Interval
 		}
 		s.result.Steps++
+	}
+}
+
+// of returns what must rest between visits of a host, when there are intervals at all.
+func (s *sim) of(host uint64) *resting {
+	if s.o.Frontier.Policy == frontier.PolicySlots {
+		host %= uint64(s.o.Frontier.SlotsH)
+	}
+	r := s.rests[host]
+	if r == nil {
+		r = &resting{}
+		s.rests[host] = r
+	}
+	return r
+}
+
+// rest notes a visit of a host.
+func (s *sim) rest(host uint64, now time.Duration) {
+	if s.o.Frontier.Interval == 0 {
+		return
+	}
+	r := s.of(host)
+	r.waiting--
+	if r.visited {
+		s.result.Pace.add(now - r.visitedAt)
+	}
+	r.visited, r.visitedAt = true, now
+}
+
+// forget forgets visits of hosts of which nothing waits now that their intervals are over.
+func (s *sim) forget(batch []frontier.Item[uint32]) {
+	row, inRows := s.f.(*orders.IRLbot[uint32])
+	for i := range batch {
+		r := s.of(batch[i].Host)
+		waits := r.waiting > 0 || s.o.Frontier.Policy == frontier.PolicySlots
+		if inRows {
+			waits = row.Waits(batch[i].Host)
+		}
+		r.visited = waits
 	}
 }
 
@@ -270,10 +341,18 @@ func (s *sim) offer(v uint32, depth uint8) {
 	s.state[v], s.depth[v] = waiting, depth
 	item := frontier.Item[uint32]{Key: v, Host: number(s.g.host[v], s.o.Salt), Band: s.band(v)}
 	out, dropped := s.f.Add(item)
+	if s.o.Frontier.Interval > 0 {
+		s.of(item.Host).waiting++
+	}
 	if dropped {
 		s.state[out.Key] = lost
 		s.missed++
+		s.result.Dropped++
+		if s.o.Frontier.Interval > 0 {
+			s.of(out.Host).waiting--
+		}
 	}
+	s.result.Peak = max(s.result.Peak, s.f.Len())
 	if before == lost {
 		s.missed--
 		if s.state[v] == waiting {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"henro/.ci/lab/simulate/orders"
 	"henro/master/frontier"
 )
 
@@ -33,7 +34,7 @@ func smallWeb(t *testing.T) *World {
 // The policies that drop nothing visit every page once; those that do visit what they report.
 func TestCrawlsAreComplete(t *testing.T) {
 	w := smallWeb(t)
-	for _, p := range frontier.Policies() {
+	for _, p := range orders.Policies() {
 		for _, interval := range []time.Duration{0, time.Second} {
 			t.Run(string(p)+" "+interval.String(), func(t *testing.T) {
 				r := crawl(t, w, func(o *CrawlOptions) {
@@ -46,8 +47,8 @@ func TestCrawlsAreComplete(t *testing.T) {
 				if bounded && (r.Peak > 64*64/2 || r.Dropped == 0) {
 					t.Errorf("at most %d waited, %d were dropped, %d visited", r.Peak, r.Dropped, r.Pages)
 				}
-				if interval > 0 && r.Stats.GapCount > 0 && r.Stats.GapLeast < interval {
-					t.Errorf("a host was visited after %v", r.Stats.GapLeast)
+				if p := r.Pace; interval > 0 && (p.count == 0 || p.Least < interval || p.Mean() < p.Least) {
+					t.Errorf("a host was visited after %v, %v in the mean of %d", p.Least, p.Mean(), p.count)
 				}
 				last := Point{}
 				for _, p := range r.Points {
@@ -103,8 +104,8 @@ func TestRankedLeads(t *testing.T) {
 	}
 	for _, w := range worlds {
 		t.Run(w.Graph.Name, func(t *testing.T) {
-			breadth := crawl(t, w, func(o *CrawlOptions) { o.Frontier.Policy = frontier.PolicyFIFO })
-			irlbot := crawl(t, w, func(o *CrawlOptions) { o.Frontier.Policy = frontier.PolicyIRLbot })
+			breadth := crawl(t, w, func(o *CrawlOptions) { o.Frontier.Policy = orders.PolicyFIFO })
+			irlbot := crawl(t, w, func(o *CrawlOptions) { o.Frontier.Policy = orders.PolicyIRLbot })
 			ranked := crawl(t, w, func(o *CrawlOptions) {
 				o.Frontier.Policy, o.Order, o.Reread = frontier.PolicyRanked, frontier.OrderOPIC, 2
 				o.Frontier.SlotsB, o.Frontier.SlotsH = irlbot.Peak/10/2*2, 2
@@ -135,7 +136,7 @@ func TestFitFillsTheRoom(t *testing.T) {
 func TestOptimalIsAheadOfAll(t *testing.T) {
 	w := smallWeb(t)
 	optimal := w.Optimal(200)
-	for _, p := range frontier.Policies() {
+	for _, p := range orders.Policies() {
 		run := crawl(t, w, func(o *CrawlOptions) { o.Frontier.Policy = p })
 		if _, least, at := w.Lead(optimal, run); least < -1e-3 {
 			t.Errorf("%s is ahead of OPT by %v at %d %%", p, -least, at)

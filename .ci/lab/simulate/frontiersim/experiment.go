@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"henro/.ci/lab/simulate/orders"
 	"henro/master/frontier"
 )
 
@@ -34,7 +35,7 @@ func (w *World) Crawl(o CrawlOptions) (Run, error) {
 	r, err := Crawl(w.Graph, w.Rank, w.Seeds, o)
 	run := Run{Name: string(o.Frontier.Policy), Result: r}
 	switch o.Frontier.Policy {
-	case frontier.PolicyHost, frontier.PolicyMercator:
+	case frontier.PolicyHost, orders.PolicyMercator:
 		run.Name += " " + string(o.Order)
 	case frontier.PolicySlots, frontier.PolicyRanked:
 		run.B, run.H = o.Frontier.SlotsB, o.Frontier.SlotsH

@@ -1,4 +1,6 @@
-package frontier
+package orders
+
+import "henro/master/frontier"
 
 // pool holds the waiting URLs of a policy in one slice, chained into queues by their indexes: a queue costs eight
 // bytes, moving a URL from one to another nothing, and cells that became free are used again before the slice grows.
@@ -11,7 +13,7 @@ type pool[K any] struct {
 
 // cell is one URL in a queue.
 type cell[K any] struct {
-	item    Item[K]
+	item    frontier.Item[K]
 	arrival uint64 // how many URLs came before it
 	next    uint32 // the cell behind it, 0 at the tail
 }
@@ -22,7 +24,7 @@ type queue struct{ head, tail uint32 }
 func (q queue) empty() bool { return q.head == 0 }
 
 // put makes a cell for a new URL.
-func (p *pool[K]) put(item Item[K]) uint32 {
+func (p *pool[K]) put(item frontier.Item[K]) uint32 {
 	if len(p.cells) == 0 {
 		p.cells = make([]cell[K], 1, 64)
 	}
@@ -40,7 +42,7 @@ func (p *pool[K]) put(item Item[K]) uint32 {
 }
 
 // take frees a cell that is in no queue any more, and returns its URL.
-func (p *pool[K]) take(c uint32) Item[K] {
+func (p *pool[K]) take(c uint32) frontier.Item[K] {
 	item := p.cells[c].item
 	p.cells[c] = cell[K]{next: p.free} // lets go of what the key points to
 	p.free = c

@@ -1,4 +1,4 @@
-package frontier
+package frontiertest
 
 import (
 	"fmt"
@@ -8,19 +8,21 @@ import (
 	"testing"
 	"time"
 
+	"henro/master/frontier"
 	"henro/messages/scripttest"
 )
 
-// The commands of the scripts:
+// Scripts plays the golden scripts of testdata. The commands:
 //
-//	new POLICY [t=2s] [b=4] [h=2] [backs=2] [queues=2] [least=1] [most=4]
+//	new POLICY [t=2s] [b=4] [h=2], and further numbers by the name of a setting
 //	add HOST/NAME… [band=3]    link HOST HOST    done HOST… [rest=5s]
-//	at 3s                      next [LIMIT]      more HOST LIMIT       stats
+//	at 3s                      next [LIMIT]      more HOST LIMIT
 //
 // Host h7 has number 7; others are numbered as they come.
-func TestScripts(t *testing.T) {
+func Scripts(t *testing.T, begin func(frontier.Options, Numbers) (frontier.Frontier[string], error)) {
+	t.Helper()
 	scripttest.Play(t, func(said *strings.Builder) (func([]string) error, func()) {
-		p := player{hosts: map[string]uint64{}}
+		p := player{begin: begin, hosts: map[string]uint64{}}
 		return func(words []string) error {
 			answer, err := p.play(words)
 			said.WriteString(answer)
@@ -29,9 +31,13 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// Numbers gives the number of a setting, or the one that it has without.
+type Numbers func(setting string, otherwise int) int
+
 // player plays one script.
 type player struct {
-	f     Frontier[string]
+	begin func(frontier.Options, Numbers) (frontier.Frontier[string], error)
+	f     frontier.Frontier[string]
 	now   time.Duration
 	hosts map[string]uint64
 }
@@ -67,28 +73,25 @@ func (p *player) play(words []string) (string, error) {
 	}
 	switch words[0] {
 	case "new":
-		o := DefaultOptions()
-		o.Policy, o.Interval = Policy(args[0]), span(settings["t"])
+		o := frontier.DefaultOptions()
+		o.Policy, o.Interval = frontier.Policy(args[0]), span(settings["t"])
 		o.SlotsB, o.SlotsH = number("b", o.SlotsB), number("h", o.SlotsH)
-		o.BackCount, o.QueueCount = number("backs", o.BackCount), number("queues", o.QueueCount)
-		o.BudgetLeast, o.BudgetMost = number("least", o.BudgetLeast), number("most", o.BudgetMost)
-		o.FrontBias = float64(number("bias", 2))
 		p.now, p.hosts = 0, map[string]uint64{}
 		var err error
-		p.f, err = New[string](o)
+		p.f, err = p.begin(o, number)
 		return "", err
 	case "add":
 		var out strings.Builder
 		for _, url := range args {
 			host, _, _ := strings.Cut(url, "/")
-			if lost, dropped := p.f.Add(Item[string]{Key: url, Host: p.host(host),
+			if lost, dropped := p.f.Add(frontier.Item[string]{Key: url, Host: p.host(host),
 				Band: uint8(number("band", 0))}); dropped {
 				fmt.Fprintf(&out, "lost %s\n", lost.Key)
 			}
 		}
 		return out.String(), nil
 	case "link":
-		p.f.(Linked).Linked(p.host(args[0]), p.host(args[1]))
+		p.f.(interface{ Linked(from, to uint64) }).Linked(p.host(args[0]), p.host(args[1]))
 		return "", nil
 	case "at":
 		p.now = span(args[0])
@@ -99,9 +102,6 @@ func (p *player) play(words []string) (string, error) {
 			limit, _ = strconv.Atoi(args[0])
 		}
 		batch := p.f.Next(p.now, limit, nil)
-		if at, ok := p.f.NextAt(); len(batch) == 0 && ok {
-			return fmt.Sprintf("%v: nothing before %v\n", p.now, at), nil
-		}
 		return fmt.Sprintf("%v: %s\n", p.now, keys(batch)), nil
 	case "more":
 		limit, err := strconv.Atoi(args[1])
@@ -111,16 +111,11 @@ func (p *player) play(words []string) (string, error) {
 			p.f.Done(p.host(host), p.now, span(settings["rest"]))
 		}
 		return "", nil
-	case "stats":
-		s := p.f.Stats()
-		return fmt.Sprintf("added %d, handed out %d, dropped %d, late %d, waiting %d (at most %d), steps %d, "+
-			"interval %v in the mean\n",
-			s.AddedCount, s.HandedCount, s.DroppedCount, s.LateCount, s.Waiting, s.Peak, s.Steps, s.GapMean()), nil
 	}
 	return "", fmt.Errorf("no such command")
 }
 
-func keys(batch []Item[string]) string {
+func keys(batch []frontier.Item[string]) string {
 	if len(batch) == 0 {
 		return "nothing"
 	}

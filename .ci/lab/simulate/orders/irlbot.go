@@ -1,6 +1,10 @@
-package frontier
+package orders
 
-import "time"
+import (
+	"time"
+
+	"henro/master/frontier"
+)
 
 // IRLbot is the order of Lee, Leonard, Wang & Loguinov.
 //
@@ -23,6 +27,7 @@ type IRLbot[K any] struct {
 	at     int
 	inWork int // URLs of the queue in work that are not handed out
 	aside  queue
+	round  int64 // of the put-aside file, from 1 on
 
 	number  map[uint64]uint32 // domain → its index in domains
 	domains []domain
@@ -43,11 +48,11 @@ func NewIRLbot[K any](o Options) *IRLbot[K] {
 	f := &IRLbot[K]{
 		lanes: *newLanes[K](o, false, true), least: o.BudgetLeast, most: o.BudgetMost, domainOf: o.Domain,
 		queues: make([]queue, o.QueueCount), number: make(map[uint64]uint32), links: make(map[[2]uint32]struct{}),
+		round: 1,
 	}
 	if f.domainOf == nil {
 		f.domainOf = func(host uint64) uint64 { return host }
 	}
-	f.stats.Steps = 1
 	return f
 }
 
@@ -65,7 +70,7 @@ func (f *IRLbot[K]) index(of uint64) uint32 {
 // stay as they are.
 const linksMost = 1 << 22
 
-// Linked implements Linked: links between domains make the budgets.
+// Linked says that a page of domain from links to a page of domain to: such links make the budgets.
 func (f *IRLbot[K]) Linked(from, to uint64) {
 	if len(f.links) >= linksMost {
 		return
@@ -92,17 +97,16 @@ func (f *IRLbot[K]) budget(d *domain) int {
 }
 
 // Add implements Frontier; nothing is ever lost.
-func (f *IRLbot[K]) Add(item Item[K]) (lost Item[K], dropped bool) {
+func (f *IRLbot[K]) Add(item frontier.Item[K]) (lost frontier.Item[K], dropped bool) {
 	f.deal(f.pool.put(item))
-	f.stats.added(f.pool.used)
 	return lost, false
 }
 
 // deal puts a URL into the first queue with room for its domain, or aside. The queue in work takes URLs too.
 func (f *IRLbot[K]) deal(c uint32) {
 	d := &f.domains[f.index(f.domainOf(f.pool.cells[c].item.Host))]
-	if d.round != f.stats.Steps {
-		*d = domain{inLinks: d.inLinks, queue: f.at, room: f.budget(d), round: f.stats.Steps}
+	if d.round != f.round {
+		*d = domain{inLinks: d.inLinks, queue: f.at, room: f.budget(d), round: f.round}
 	}
 	if d.queue < f.at {
 		d.queue, d.room = f.at, f.budget(d)
@@ -130,7 +134,7 @@ func (f *IRLbot[K]) turn() {
 		f.at++
 		if f.at >= len(f.queues) {
 			f.at = 0
-			f.stats.Steps++
+			f.round++
 			aside := f.aside
 			f.aside = queue{}
 			for !aside.empty() {
@@ -145,7 +149,7 @@ func (f *IRLbot[K]) turn() {
 }
 
 // Next implements Frontier.
-func (f *IRLbot[K]) Next(now time.Duration, limit int, batch []Item[K]) []Item[K] {
+func (f *IRLbot[K]) Next(now time.Duration, limit int, batch []frontier.Item[K]) []frontier.Item[K] {
 	f.turn()
 	had := len(batch)
 	batch = f.lanes.Next(now, limit, batch)
@@ -154,15 +158,16 @@ func (f *IRLbot[K]) Next(now time.Duration, limit int, batch []Item[K]) []Item[K
 }
 
 // More implements Frontier: it gives of the queue in work only.
-func (f *IRLbot[K]) More(host uint64, limit int, batch []Item[K]) []Item[K] {
+func (f *IRLbot[K]) More(host uint64, limit int, batch []frontier.Item[K]) []frontier.Item[K] {
 	had := len(batch)
 	batch = f.lanes.More(host, limit, batch)
 	f.inWork -= len(batch) - had
 	return batch
 }
 
-// NextAt implements Frontier.
-func (f *IRLbot[K]) NextAt() (time.Duration, bool) {
+// Waits reports whether the queue in work has a URL of a host.
+func (f *IRLbot[K]) Waits(host uint64) bool {
 	f.turn()
-	return f.lanes.NextAt()
+	n, ok := f.byHost[host]
+	return ok && len(f.lane[n].queues) > 0
 }

@@ -1,9 +1,11 @@
-package frontier
+package orders
 
 import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"henro/master/frontier"
 )
 
 // Mercator is the frontier of Heydon & Najork: k front queues by priority; back queues that hold URLs of one host each;
@@ -23,15 +25,14 @@ type Mercator[K any] struct {
 	table   map[uint64]uint32 // host → its back queue
 	idle    []uint32          // back queues without a host
 	askable heap              // back queues that are not out, under the moment from which they may be asked
-	stats   Stats
 }
 
 // back is a back queue: the URLs of one host.
 type back struct {
 	queue
-	clock
-	host uint64
-	out  bool
+	askAt time.Duration // not to be asked before
+	host  uint64
+	out   bool
 }
 
 // NewMercator makes an empty frontier.
@@ -47,11 +48,10 @@ func NewMercator[K any](o Options) *Mercator[K] {
 }
 
 // Add implements Frontier; nothing is ever lost.
-func (m *Mercator[K]) Add(item Item[K]) (lost Item[K], dropped bool) {
-	front := int(item.Band) * len(m.fronts) / Bands
+func (m *Mercator[K]) Add(item frontier.Item[K]) (lost frontier.Item[K], dropped bool) {
+	front := int(item.Band) * len(m.fronts) / frontier.Bands
 	m.pool.push(&m.fronts[min(front, len(m.fronts)-1)], m.pool.put(item))
 	m.fronted++
-	m.stats.added(m.pool.used)
 	return lost, false
 }
 
@@ -98,7 +98,7 @@ func (m *Mercator[K]) fill(n uint32) bool {
 }
 
 // Next implements Frontier.
-func (m *Mercator[K]) Next(now time.Duration, limit int, batch []Item[K]) []Item[K] {
+func (m *Mercator[K]) Next(now time.Duration, limit int, batch []frontier.Item[K]) []frontier.Item[K] {
 	for len(m.idle) > 0 && m.fronted > 0 {
 		n := m.idle[len(m.idle)-1]
 		if !m.fill(n) {
@@ -116,7 +116,7 @@ func (m *Mercator[K]) Next(now time.Duration, limit int, batch []Item[K]) []Item
 		}
 		batch = append(batch, m.leave(b))
 		b.out = true
-		b.grant(now, m.interval, &m.stats)
+		b.askAt = now + m.interval
 		limit--
 	}
 	return batch
@@ -133,15 +133,13 @@ func (m *Mercator[K]) refill(n uint32) {
 	}
 }
 
-func (m *Mercator[K]) leave(b *back) Item[K] {
+func (m *Mercator[K]) leave(b *back) frontier.Item[K] {
 	item := m.pool.take(m.pool.pop(&b.queue))
-	m.stats.HandedCount++
-	m.stats.Waiting = m.pool.used
 	return item
 }
 
 // More implements Frontier.
-func (m *Mercator[K]) More(host uint64, limit int, batch []Item[K]) []Item[K] {
+func (m *Mercator[K]) More(host uint64, limit int, batch []frontier.Item[K]) []frontier.Item[K] {
 	n, ok := m.table[host]
 	if !ok || !m.backs[n].out {
 		return batch
@@ -160,23 +158,9 @@ func (m *Mercator[K]) Done(host uint64, now, rest time.Duration) {
 	}
 	b := &m.backs[n]
 	b.out = false
-	b.rest(now, rest)
+	b.askAt = max(b.askAt, now+rest)
 	m.askable.push(int64(b.askAt), n)
-}
-
-// NextAt implements Frontier.
-func (m *Mercator[K]) NextAt() (time.Duration, bool) {
-	switch {
-	case m.fronted > 0 && len(m.idle) > 0:
-		return 0, true
-	case m.pool.used == 0 || m.askable.empty():
-		return 0, false
-	}
-	return time.Duration(m.askable.least().key), true
 }
 
 // Len implements Frontier.
 func (m *Mercator[K]) Len() int { return m.pool.used }
-
-// Stats implements Frontier.
-func (m *Mercator[K]) Stats() Stats { return m.stats }

@@ -1,4 +1,4 @@
-package frontier
+package orders
 
 // heap is a binary heap of numbers under keys, the least key first, equal keys in order of arrival. container/heap
 // would box every entry in an interface.

@@ -1,8 +1,10 @@
-package frontier
+package orders
 
 import (
 	"slices"
 	"time"
+
+	"henro/master/frontier"
 )
 
 // lanes gives each host a lane of its own and lets out one URL of a host at a time, T apart: the politeness under fifo,
@@ -26,12 +28,11 @@ type lanes[K any] struct {
 	byHost  map[uint64]uint32 // lane of a host
 	resting heap              // lanes under the moment from which they may be asked
 	ready   heap              // lanes that may be asked now
-	stats   Stats
 }
 
 // lane is one host.
 type lane struct {
-	clock
+	askAt  time.Duration // not to be asked before
 	host   uint64
 	queues []bandQueue // not empty, best band first
 	out    bool
@@ -86,14 +87,12 @@ func (s *lanes[K]) open(host uint64) uint32 {
 }
 
 // leave takes the first URL of a lane that has one.
-func (s *lanes[K]) leave(l *lane) Item[K] {
+func (s *lanes[K]) leave(l *lane) frontier.Item[K] {
 	q := &l.queues[0]
 	item := s.pool.take(s.pool.pop(&q.queue))
 	if q.empty() {
 		l.queues = slices.Delete(l.queues, 0, 1)
 	}
-	s.stats.HandedCount++
-	s.stats.Waiting = s.pool.used
 	return item
 }
 
@@ -116,26 +115,25 @@ func (s *lanes[K]) wake(now time.Duration) {
 }
 
 // Add implements Frontier; nothing is ever lost.
-func (s *lanes[K]) Add(item Item[K]) (lost Item[K], dropped bool) {
+func (s *lanes[K]) Add(item frontier.Item[K]) (lost frontier.Item[K], dropped bool) {
 	s.enter(s.pool.put(item))
-	s.stats.added(s.pool.used)
 	return lost, false
 }
 
 // Next implements Frontier.
-func (s *lanes[K]) Next(now time.Duration, limit int, batch []Item[K]) []Item[K] {
+func (s *lanes[K]) Next(now time.Duration, limit int, batch []frontier.Item[K]) []frontier.Item[K] {
 	s.wake(now)
 	for ; limit > 0 && !s.ready.empty(); limit-- {
 		l := &s.lane[s.ready.pop()]
 		batch = append(batch, s.leave(l))
 		l.out = true
-		l.grant(now, s.interval, &s.stats)
+		l.askAt = now + s.interval
 	}
 	return batch
 }
 
 // More implements Frontier.
-func (s *lanes[K]) More(host uint64, limit int, batch []Item[K]) []Item[K] {
+func (s *lanes[K]) More(host uint64, limit int, batch []frontier.Item[K]) []frontier.Item[K] {
 	n, ok := s.byHost[host]
 	if !ok || !s.lane[n].out {
 		return batch
@@ -154,23 +152,9 @@ func (s *lanes[K]) Done(host uint64, now, rest time.Duration) {
 	}
 	l := &s.lane[n]
 	l.out = false
-	l.rest(now, rest)
+	l.askAt = max(l.askAt, now+rest)
 	s.resting.push(int64(l.askAt), n)
-}
-
-// NextAt implements Frontier.
-func (s *lanes[K]) NextAt() (time.Duration, bool) {
-	switch {
-	case !s.ready.empty():
-		return 0, true
-	case s.pool.used == 0 || s.resting.empty():
-		return 0, false
-	}
-	return time.Duration(s.resting.least().key), true
 }
 
 // Len implements Frontier.
 func (s *lanes[K]) Len() int { return s.pool.used }
-
-// Stats implements Frontier.
-func (s *lanes[K]) Stats() Stats { return s.stats }
