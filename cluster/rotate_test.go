@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// shake connects two nodes and returns what each end says. The line between them has room: without, one would write that
-// it refuses the other while that one writes, and both would wait for the deadline.
+// shake connects two nodes and returns what each end says. The line between them has room: without, one would write
+// that it refuses the other while that one writes, and both would wait for the deadline.
 func shake(t *testing.T, server, client *Keys, serverName, clientName string) error {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
