@@ -226,8 +226,7 @@ const indexRest = 10 * time.Second
 func (s *files) indexBare() {
 	s.bareAt = time.Now()
 	s.bare = slices.DeleteFunc(s.bare, func(name string) bool {
-		return cdxj.IndexFile(filepath.Join(s.o.Dir,
-			name)) == nil
+		return cdxj.IndexFile(filepath.Join(s.o.Dir, name)) == nil
 	})
 }
 

@@ -1,8 +1,6 @@
 package console
 
 import (
-	"net/http"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -39,10 +37,7 @@ func (m *Metrics) Unregister(c prometheus.Collector) { m.registry.Unregister(c) 
 //	GET /metrics   in the text format of Prometheus
 func (m *Metrics) Routes(log *logrus.Entry) []Route {
 	handler := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorLog: log, MaxRequestsInFlight: 4})
-	return []Route{{Pattern: "GET /metrics", Serve: func(w http.ResponseWriter,
-		r *http.Request) {
-		handler.ServeHTTP(w, r)
-	}}}
+	return []Route{{Pattern: "GET /metrics", Serve: handler.ServeHTTP}}
 }
 
 // Described makes a description without constant labels.

@@ -30,8 +30,7 @@ const readyWithin = 2 * time.Second
 //	GET /debug/pprof/…    profiles, for go tool pprof
 func (p *Process) Routes() []Route {
 	return []Route{
-		{Pattern: "GET /healthz", Open: true, Serve: func(w http.ResponseWriter,
-			_ *http.Request) {
+		{Pattern: "GET /healthz", Open: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusNoContent)
 		}},
 		{Pattern: "GET /readyz", Open: true, Serve: p.ready},

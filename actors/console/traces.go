@@ -83,7 +83,7 @@ func (t *Traces) serve(w http.ResponseWriter, r *http.Request) {
 	node := r.FormValue("node")
 	nodes, err := t.Nodes(r.Context(), node)
 	if err == nil && len(nodes) == 0 {
-		err = fmt.Errorf("no node is called %q", node)
+		err = fmt.Errorf("%w: %q", ErrNoNode, node)
 	}
 	if err != nil {
 		Fail(w, http.StatusNotFound, err)

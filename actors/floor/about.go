@@ -2,7 +2,6 @@ package floor
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strconv"
@@ -270,6 +269,3 @@ func glob(pattern, name string) bool {
 	}
 	return p == len(pattern)
 }
-
-// fastrand is a random number below n.
-func fastrand(n int) int { return rand.IntN(n) }

@@ -244,11 +244,7 @@ func (b *box) EscalateFailure(reason, message any) {
 			"err": reason, "stack": stack}).
 			Error("actor panicked")
 	}
-	w := t.active.Load()
-	var mask uint64
-	if w != nil {
-		mask = w.toActor(b.name)
-	}
+	w, mask := t.watching(b.name)
 	t.emit(w, mask, m, TraceEvent{At: time.Now(), Kind: Failed, Actor: b.name, Sender: t.pidWord(sender), Dwell: -1,
 		Err: fmt.Sprint(reason), Stack: stack, ID: id, Cause: cause, From: from})
 	failed.Failed(ctx, m)

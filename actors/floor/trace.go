@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"sync"
@@ -164,8 +165,7 @@ func (s *sink) wants(t *Tracer, message any) bool {
 		return false
 	}
 	return s.chain == nil || message != nil && s.chain.fits(func(each func(string, string) bool) {
-		t.o.About(message,
-			each)
+		t.o.About(message, each)
 	})
 }
 
@@ -262,6 +262,14 @@ func (w *watch) wants(message any) uint64 {
 	return mask
 }
 
+// watching is the present watch, if there is one, and the set of its sinks that want messages to the actor.
+func (t *Tracer) watching(name string) (w *watch, mask uint64) {
+	if w = t.active.Load(); w != nil {
+		mask = w.toActor(name)
+	}
+	return w, mask
+}
+
 // toActor is the set of sinks that want messages to the actor.
 func (w *watch) toActor(name string) uint64 {
 	var mask uint64
@@ -276,7 +284,7 @@ func (w *watch) toActor(name string) uint64 {
 // sampled leaves in the mask the sinks whose turn it is.
 func (w *watch) sampled(mask uint64) uint64 {
 	for i, s := range w.sinks {
-		if s.filter.Every > 1 && mask&(1<<i) != 0 && fastrand(s.filter.Every) != 0 {
+		if s.filter.Every > 1 && mask&(1<<i) != 0 && rand.IntN(s.filter.Every) != 0 {
 			mask &^= 1 << i
 		}
 	}
@@ -288,22 +296,14 @@ func (t *Tracer) deadLetter(e *actor.DeadLetterEvent) {
 	if _, known := e.Message.(actor.IgnoreDeadLetterLogging); known {
 		return
 	}
-	w := t.active.Load()
-	var mask uint64
-	if w != nil {
-		mask = w.toActor(e.PID.GetId())
-	}
+	w, mask := t.watching(e.PID.GetId())
 	t.emit(w, mask, e.Message, TraceEvent{At: time.Now(), Kind: DeadLetter, Actor: t.pidWord(e.PID),
 		Sender: t.pidWord(e.Sender), Dwell: -1})
 }
 
 // unhandled notes a message that its receiver did not know.
 func (t *Tracer) unhandled(u *unhandled) {
-	w := t.active.Load()
-	var mask uint64
-	if w != nil {
-		mask = w.toActor(u.actor.GetId())
-	}
+	w, mask := t.watching(u.actor.GetId())
 	t.emit(w, mask, u.message, TraceEvent{At: time.Now(), Kind: Unknown, Actor: t.pidWord(u.actor),
 		Sender: t.pidWord(u.sender), Dwell: -1})
 }

@@ -5,6 +5,8 @@
 package hosts
 
 import (
+	"slices"
+
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
@@ -221,12 +223,7 @@ func (h *Hosts) list(ctx actor.Context) {
 }
 
 func (h *Hosts) listed() bool {
-	for _, after := range h.unlisted {
-		if after != 0 {
-			return false
-		}
-	}
-	return h.listing == 0
+	return h.listing == 0 && !slices.ContainsFunc(h.unlisted, func(after store.HostID) bool { return after != 0 })
 }
 
 func (h *Hosts) wakeListed(ctx actor.Context, m *protocol.WaitingHostsReported) {

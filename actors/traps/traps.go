@@ -264,10 +264,8 @@ func (s *Sessions) Judge(o *Options, url string) Verdict {
 	}
 	key, full := fingerprint.URL(bare.String()), uint32(fingerprint.URL(url))
 	taken := s.seen[key]
-	for _, t := range taken {
-		if t == full {
-			return Fine
-		}
+	if slices.Contains(taken, full) {
+		return Fine
 	}
 	if len(taken) >= o.MaxSessions {
 		return Session
