@@ -35,8 +35,8 @@ type Rules struct {
 	MaxRedirects int  // in a row that lead to a page; 0: none is followed
 	ObeyNofollow bool // links marked rel=nofollow are not followed, nor those of pages that say nofollow
 
-	// Selective is a crawl by language (S0 §5): pages in other languages are not kept, and their links are followed as
-	// far as Beyond links from a page that is. Behind such a page, Depth counts from the seed again.
+	// Selective is a crawl by language: pages in other languages are not kept, and their links are followed as far as
+	// Beyond links from a page that is kept. Behind such a page, Depth counts from the seed again.
 	Selective bool
 	Beyond    int
 	Depth     int // of the crawl; negative: unlimited
@@ -46,7 +46,8 @@ type Rules struct {
 	// its images) as far as MaxRequisite from the page.
 	Requisites outlink.Classes
 
-	// Topic is what the crawl is about: links are scored by it, and those below TopicMin are not taken. nil: nothing
+	// Topic is what the crawl is about: links are scored by it, and those below TopicMin are not taken. nil: the crawl
+	// has no topic
 	Topic    *topic.Topic `json:",omitempty"`
 	TopicMin float64      `json:",omitempty"`
 
@@ -68,11 +69,11 @@ func DefaultRules() Rules {
 // Flags adds a flag for each rule that an operator may set, with its value as it is for a default.
 func (r *Rules) Flags(f *pflag.FlagSet) {
 	f.Var(&r.Requisites, "requisites",
-		"what is fetched of what a browser loads to show a page, on whatever host and at no depth: all, off, or a "+
+		"what to fetch of what a browser loads to show a page, from any host and whatever the --depth: all, off, or a "+
 			"list such as all,-media of image, style, script, font, frame, media, object and icon")
 	f.Float64Var(&r.TopicMin, "topic-min", r.TopicMin,
-		"with --topic: take no link that scores less than this, 0 to 1: half is what its page hands on, half its "+
-			"anchor text and its URL, or the text around it")
+		"with --topic: the least score of a link that is taken, 0 to 1: half of the score comes from its page, half "+
+			"from its anchor text and its URL, or from the text around it")
 }
 
 // MarshalBinary writes the rules for slaves: JSON, so that an older slave passes over a rule that it does not know, and
@@ -116,7 +117,7 @@ type Page struct {
 	Requisite uint8  // how far from the page that it is a requisite of; 0: it is a page itself
 	Embedded  bool   // it is a page, and a requisite of another page as well
 	Failed    bool   // answered with an error
-	// what it hands on to its links of the topic of the crawl, 0 to 1
+	// the score for the topic of the crawl that it hands on to its links, 0 to 1
 	Topic float64
 }
 
@@ -128,8 +129,8 @@ func (p *Page) hostOf(url string) string {
 	return weburl.HostOf(url)
 }
 
-// Embed sets Requisite and Embedded as the record of a page, or a message of it, has them. One from farther away than
-// there is was not sent by this henro.
+// Embed sets Requisite and Embedded as the record of a page, or a message of it, has them. A distance beyond
+// MaxRequisite, which only another version can have sent, counts as MaxRequisite.
 func (p *Page) Embed(from uint32) {
 	p.Embedded = from == outlink.PageToo
 	p.Requisite = uint8(min(from, MaxRequisite))
@@ -157,7 +158,7 @@ func (r *Rules) Link(in Regions, page *Page, l *outlink.Outlink) (Place, Reason)
 }
 
 func (r *Rules) link(in Regions, page *Page, l *outlink.Outlink) (Place, Reason) {
-	moved := page.Requisite > 0 && l.Kind == outlink.Redirect // a requisite, to another URL
+	moved := page.Requisite > 0 && l.Kind == outlink.Redirect // a requisite has another URL
 	if !l.Kind.Navigates() || moved {
 		return r.requisite(in, page, l, moved)
 	}
@@ -175,7 +176,7 @@ func (r *Rules) link(in Regions, page *Page, l *outlink.Outlink) (Place, Reason)
 	return to, reason
 }
 
-// requisite judges a link to what a page is made of, or from there to another URL of it.
+// requisite judges a link to a requisite, or with moved the redirect of one.
 func (r *Rules) requisite(in Regions, page *Page, l *outlink.Outlink, moved bool) (Place, Reason) {
 	to := Place{Depth: page.Depth, Requisite: page.Requisite + 1}
 	switch {
@@ -240,7 +241,7 @@ func (r *Rules) page(in Regions, page *Page, l *outlink.Outlink) (Place, Reason)
 	return to, ofTrap(r.trap(from, l.URL, int(to.Depth)))
 }
 
-// left is how many links may still be followed from a page, as its links say in which language it is.
+// left is how many links may still be followed from a page, by the language that the flags of its links tell.
 func (r *Rules) left(page *Page, flags outlink.Flags) uint8 {
 	switch {
 	case !r.Selective:
@@ -253,7 +254,8 @@ func (r *Rules) left(page *Page, flags outlink.Flags) uint8 {
 	return max(page.DepthLeft, uint8(max(0, min(r.Depth, outlink.UnlimitedDepth-1)-int(page.Depth))))
 }
 
-// trap says whether a URL leads into a trap. From is the page that links to it; empty: none does, or it has moved here.
+// trap says whether a URL leads into a trap. From is the page that links to it; empty: none does, or it is that page
+// itself at another URL.
 func (r *Rules) trap(from, url string, depth int) traps.Verdict {
 	verdict := r.Traps.Judge(url)
 	if verdict == traps.Fine && from != "" && r.Traps.Growing(from, url, depth) {
@@ -303,8 +305,8 @@ func (h *Host) Takes(r *Rules, url string, now time.Time) Reason {
 	return ofTrap(h.session(r, url))
 }
 
-// Spares says whether a URL is not visited because its host's URL rules say that it is a page that was, from which at
-// least as many links could be followed. Some are visited all the same, to test the rules.
+// Spares returns Duplicate for a URL that is not visited: by the URL rules of its host it is the page of visited, from
+// which at least as many links could be followed. For some such URLs it returns None, to test the rules.
 func (h *Host) Spares(url string, left uint8, visited *urlrules.Form) Reason {
 	if visited == nil || visited.Left < left || !h.URLRules.Spares(url, visited) {
 		return None

@@ -25,7 +25,7 @@ type Log struct {
 // writtenSlots is how many lines are remembered so as not to be written again: half a megabyte.
 const writtenSlots = 1 << 16
 
-// OpenLog opens skipped.jsonl in a directory.
+// OpenLog opens skipped.jsonl in a directory. The file is rotated when it has grown to most bytes.
 func OpenLog(dir string, most int64) (*Log, error) {
 	j, err := journal.Open(filepath.Join(dir, LogName), journal.Options{Bytes: most, Older: 1})
 	if err != nil {

@@ -37,14 +37,14 @@ const (
 	Reserved    // its publisher says no to a use of it, and that is obeyed
 	Language    // of a language that is not kept
 	Size        // longer than bodies are kept: the rest is cut off
-	Elsewhere   // a sitemap names it, of another host than its own: that host's robots.txt decides
+	Elsewhere   // the sitemap of another host names it, and a sitemap speaks for its own host
 	NoPage      // the link names no page
 	LeftOut     // a requisite of a class that is not fetched
 	OffTopic    // too little about the topic of the crawl
 	OwnRule     // the rule of the program that embeds the crawl refuses it
 	Duplicate   // a URL rule of its host says that it is a page that was visited
 	AliasHost   // its host is another under a second name, where the page was visited
-	Copy        // its page has the text of another, which leads to the counterpart of the link
+	Copy        // its page has the text of another page, which has the counterpart of this link
 	reasons
 )
 

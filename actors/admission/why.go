@@ -18,7 +18,7 @@ type Question struct {
 	From    string // the page that links to it; empty: none is named
 	Depth   int    // links from its seed; 0: not known
 	Failure string // why robots.txt of its host could not be had; empty: it was not asked for, or is there
-	// it is known as what a page is made of, which may lie outside of the scope
+	// it is known as a requisite, which may lie outside of the scope
 	Requisite bool
 	Scope     *scope.Rules
 	Rules     *Rules
@@ -107,8 +107,8 @@ func (q *Question) robots() Finding {
 	return f
 }
 
-// urlRules says whether the page was visited under another form of the URL. The rules that make it so are those by
-// which either differs from the key of both.
+// urlRules says whether the page was visited under another form of the URL, and by which rules: those by which either
+// form differs from the key that both have.
 func (q *Question) urlRules() Finding {
 	f := Finding{Rule: "URL rules", Says: speech.Say("no other form of it was visited")}
 	if q.URLRules == nil {

@@ -18,7 +18,7 @@
 // the alias. So hosts may be aliases of each other in a circle: Breaks says which one stands for itself then.
 //
 // Evidence loses half of its weight in a month. Of two hosts with equal texts Representative says which one is visited.
-// A Beliefs is a value of one host, and is changed by its owner alone.
+// Beliefs are those of one host, and are changed by their owner alone.
 package alias
 
 import (
@@ -38,7 +38,7 @@ import (
 const (
 	hostsKept = 4   // other hosts of which evidence is kept; the one with the least gives way
 	pathsKept = 256 // paths of each that are not counted again
-	// for so long: a page that is visited again later is evidence again
+	// a path counts once in this time; a later visit of its page is evidence again
 	pathsFor = 10 * 24 * time.Hour
 )
 
@@ -55,8 +55,9 @@ const (
 	borneOf       = 0.01
 )
 
-// agreeing is the bit of a path that agreed. The pages of two files of the state may be stored at once: each is new to
-// the other then, until the later one is found to be the same. So an agreement takes back a contradiction.
+// agreeing is the bit of a path that agreed. Two partitions may store their pages at the same moment: neither sees the
+// text of the other then, which counts as a contradiction, until the later page is found to be the same. So an
+// agreement takes back the contradiction of its path.
 const agreeing = 1
 
 // halfLife is the time in which evidence loses half of its weight.
@@ -73,10 +74,10 @@ type Evidence struct {
 	Against   float64   `json:"against"`         // without the front page
 	Front     bool      `json:"front,omitempty"` // the front pages differ
 	At        time.Time `json:"at"`              // as of when the weights are
-	Paths     []byte    `json:"paths"`           // fingerprints of the paths compared, four bytes each,
+	Paths     []byte    `json:"paths"`           // fingerprints of the paths compared, four bytes each
 	// the last review; zero: there was none since the evidence suffices
 	Reviewed time.Time `json:"reviewed,omitzero"`
-	Begun    time.Time `json:"begun"` // since then
+	Begun    time.Time `json:"begun"` // when the first of Paths was noted
 }
 
 // Beliefs are those of one host about its representatives.

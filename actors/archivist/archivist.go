@@ -16,7 +16,8 @@ import (
 	"henro/store/archive/warc"
 )
 
-// What an Archivist receives, and what it answers. It keeps no order between senders, but that of each.
+// What an Archivist receives, and what it answers. Captures of one sender are stored in the order in which it sent
+// them; between senders there is no order.
 type (
 	// Archive asks to store one capture. It may be sent again as it is after it failed.
 	Archive struct {
@@ -54,8 +55,8 @@ type Options struct {
 	// Payloads is given what was stored whole; nil: nothing is kept of it.
 	Payloads *payloads.Index
 	// SyncAfter is how long a capture waits for others to share its sync. Default 100 ms: a sync takes some
-	// milliseconds, so that they are a few per cent of the time, and a page that counts a tenth of a second later
-	// delays nothing.
+	// milliseconds, so syncs are a few per cent of the time, and a page that counts a tenth of a second later delays
+	// nothing.
 	SyncAfter time.Duration
 	// SyncBytes syncs earlier when so much waits. Default 4 MB, about 700 pages.
 	SyncBytes int
@@ -77,9 +78,9 @@ func DefaultOptions() Options {
 // Archivist owns the WARC files of one process. Captures gather in a batch; a child, the binder, appends them and
 // syncs (package groupcommit); then every sender is answered.
 //
-// Invariants: what is answered by Archived survives kill -9 at any later instruction, and by the disk's word a loss of
-// power; what is answered by Failed is in no file; every Archive is answered, also when the Archivist is
-// poisoned.
+// Invariants: what is answered by Archived survives kill -9 at any later instruction and, if the disk does what it says
+// of a sync, a loss of power; what is answered by Failed is in no file; every Archive is answered, also when the
+// Archivist is poisoned.
 type Archivist struct {
 	o       Options
 	log     *logrus.Entry
@@ -92,7 +93,7 @@ type Archivist struct {
 type binding struct {
 	items     []bindItem
 	bytes     int
-	describes *Describe // of whoever crawls; nil: as before
+	describes *Describe // who crawls from now on; nil: as before
 	err       error     // why items are not stored
 	shut      bool      // the files could not be opened
 }
@@ -104,8 +105,7 @@ type bindItem struct {
 	Archived
 }
 
-// Props makes the Archivist of a directory. It is to be poisoned, not stopped: what it was sent before is
-// still stored.
+// Props makes the Archivist of a directory. Poison it, do not stop it: then what it was sent before is still stored.
 func Props(o Options, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Archivist{o: o, log: log.WithField("actor", "archivist")}
@@ -224,8 +224,7 @@ func (a *Archivist) answer(ctx actor.Context, b *binding) {
 	}
 }
 
-// finish stores what is left and closes the files. The binder is gone, so that this is the only one that uses the
-// files.
+// finish stores what is left and closes the files, which nothing else uses any more: the binder is gone.
 func (a *Archivist) finish(ctx actor.Context) {
 	a.group.Finish(func(*binding) {}, func(b *binding, _ error) bool {
 		a.answer(ctx, b)

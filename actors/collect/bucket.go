@@ -97,7 +97,7 @@ func (b *Bucket) Check(ctx context.Context) error {
 // digestKey is where an object says what it should be: x-amz-meta-henro-sha256.
 const digestKey = "Henro-Sha256"
 
-// Bring makes the object whole.
+// Bring is that of a Place.
 func (b *Bucket) Bring(ctx context.Context, file *File) error {
 	key := path.Join(b.o.Prefix, file.Name)
 	for range maxTries {
@@ -119,8 +119,8 @@ func (b *Bucket) Bring(ctx context.Context, file *File) error {
 	return b.explain(err)
 }
 
-// compare reads the object back: whether it is the file. One that is not, and that was not brought for this file, is in
-// the way.
+// compare reads the object back and reports whether it is the file. An object that is not, and was not brought for this
+// file, is ErrConflict.
 func (b *Bucket) compare(ctx context.Context, key string, file *File) (whole bool, err error) {
 	info, err := b.core.StatObject(ctx, b.o.Bucket, key, minio.StatObjectOptions{})
 	if minio.ToErrorResponse(err).Code == minio.NoSuchKey {

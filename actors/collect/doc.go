@@ -21,10 +21,10 @@
 // # Invariants
 //
 //   - A file is removed here only after it was whole there, by a digest of what the disk of the other side gives back.
-//   - After a kill of either side at any moment the next pass goes on, or finds that there is nothing left to do; a
-//     file whose index is gone and which is not, is indexed by the next start of the slave.
+//   - After a kill of either side at any moment the next pass goes on, or finds that there is nothing left to do. If
+//     only the index of a file was removed, the next start of the slave makes it again.
 //   - A file that is there under its name is never written to again; another one of that name is refused.
-//   - One file at a time and one piece in memory's buffers: nothing grows with the archive.
+//   - One file at a time, and one piece of it, are in memory: nothing grows with the archive.
 package collect
 
 import "errors"

@@ -8,8 +8,8 @@ import (
 // Place is where files are brought.
 type Place interface {
 	// Bring makes a file whole there, wherever an earlier try ended, and returns once what the place gives back has its
-	// SHA-256. Nothing is lost when it is called again, for a file that is there too. ErrConflict and ErrDigest are
-	// about this file, any other error is about the place.
+	// SHA-256. It may be called again, also for a file that is there. ErrConflict and ErrDigest are about this file,
+	// any other error is about the place.
 	Bring(ctx context.Context, file *File) error
 }
 

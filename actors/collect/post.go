@@ -15,7 +15,7 @@ import (
 type Post struct {
 	To     string       // http://HOST:PORT or https://HOST:PORT
 	Client *http.Client // with the cluster's certificates
-	// Piece is what one request carries: 16 MB, a second of a fast network, are no more to lose.
+	// Piece is how many bytes one request carries, which are lost if it fails: 16 MB, a second of a fast network.
 	Piece int64
 }
 

@@ -96,8 +96,8 @@ func (p *paced) Write(data []byte) (int, error) {
 	return p.w.Write(data)
 }
 
-// isForeign reports whether a browser asks for a page of another site or port. A page that is meant to be linked may be
-// gone to from anywhere: then the person sees it, and not the page that led there.
+// isForeign reports whether a browser sends the request in the name of a page from another site or port. A Linked route
+// may be navigated to from anywhere: then the person sees the answer, and the page that led there does not.
 func isForeign(r *http.Request, linked bool) bool {
 	from := r.Header.Get("Sec-Fetch-Site")
 	if from != "cross-site" && from != "same-site" {

@@ -6,8 +6,8 @@
 //     say nothing about the crawl. A caller on loopback is no exception: it may be a proxy that speaks for anybody.
 //   - without a token, a page that a browser shows from elsewhere learns nothing, even if its name is made to point
 //     here: only the names of loopback are answered to.
-//   - with or without, such a page changes nothing and makes the node work for nothing: what is not a GET, and what is
-//     no page meant to be linked, must come from a page of our own, or from no browser at all.
+//   - with or without a token, such a page changes nothing and causes no work: what is not a GET, and what is no Linked
+//     page, must come from a page of our own, or from no browser at all.
 //   - what a request costs is bounded: its body, how long its reader may take for the next piece, how many requests of
 //     an expensive kind are answered at once, and how many connections are open.
 package console
@@ -79,8 +79,8 @@ func New(o Options, tables ...[]Route) *Console {
 	return c
 }
 
-// Passed is c for requests that another node passes on, which has judged who asks. What a page of another site may ask
-// for is judged here.
+// Passed is c for requests that another node passes on. That node has judged who asks; whether a page of another site
+// asks is judged here too.
 func (c *Console) Passed() *Console {
 	passed := *c
 	passed.o = Options{passed: true}

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Crowd bounds the connections of a server without making a new one wait: where there is no room for another, one is
-// closed, that which has sent and received nothing for longest of those that are not being answered, or of all if every
-// one is. A client that opens connections and asks for nothing takes the places of others that ask for nothing.
+// Crowd bounds the connections of a server without making a new one wait. Where there is no room it closes the
+// connection on which nothing was sent or received for longest, of those that are not being answered or, if all are, of
+// all. A client that opens connections and asks for nothing takes the places of others that ask for nothing.
 type Crowd struct {
 	most   int
 	mu     sync.Mutex

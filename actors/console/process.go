@@ -15,11 +15,11 @@ import (
 type Process struct {
 	Ready func(context.Context) error // why the node cannot do its work, if it cannot
 	Tail  *Tail
-	// reach the other nodes that this one answers for; nil: it answers for itself alone
+	// reaches the other nodes that this one answers for; nil: it answers for itself alone
 	Traces *Traces
 }
 
-// readyWithin bounds the wait for the word of a node that it is ready.
+// readyWithin bounds the wait for Ready.
 const readyWithin = 2 * time.Second
 
 // Routes of a process:

@@ -41,7 +41,7 @@ type Options struct {
 	Continuous bool
 	Worst      int // infeasible hosts that are listed, the worst first. Default 50
 	// Priced is on how many hosts at most all objectives are priced, at 14 µs an objective. Default 8192: sums are then
-	// some 1 % off, the age, most of which a few pages make, 5 %.
+	// some 1 % off, and the age, to which a few pages contribute most, 5 %.
 	Priced int
 }
 

@@ -24,13 +24,14 @@ type box struct {
 	ending  bool          // it was asked to stop; written and read by the actor alone
 
 	letters letters
-	taken   atomic.Uint64          // messages that the actor began with; written by it alone, as is
-	done    atomic.Uint64          // messages that it is through with
+	taken   atomic.Uint64          // messages that the actor began with; written by it alone
+	done    atomic.Uint64          // messages that it is through with; written by it alone
 	marks   atomic.Pointer[marked] // what was found out about the name for the present watch
 	stats   atomic.Pointer[stats]  // of traced messages; nil: none yet
 
-	prev, next           *box // in the list of boxes; guarded by tracer.boxesMu, as are
-	lastQueue, lastTaken uint64
+	// guarded by tracer.boxesMu
+	prev, next           *box   // in the list of boxes
+	lastQueue, lastTaken uint64 // as Troubled saw them
 }
 
 type marked struct {

@@ -17,8 +17,9 @@ type bridge struct {
 	group string // name of the open group with its dot
 }
 
-// lines of protoactor that say something else than their level. A dead peer makes its writer say two errors every two
-// seconds; the gossip says the same once. All that is only the life of connections is for debugging.
+// quieter are beginnings of protoactor's lines that are for debugging, whatever their level. The writer to a dead peer
+// logs two errors every two seconds, where the gossip says once that the peer is dead; the others tell of connections
+// that come and go.
 var quieter = []string{"EndpointWriter", "EndpointReader", "EndpointWatcher", "EndpointManager", "EndpointSupervisor",
 	"[SUPERVISION]",
 	"[ACTOR] Recovering", "gRPC", "actor system started", "Starting", "Started", "Stopped", "Killed", "Suspended",
@@ -122,7 +123,7 @@ func messageName(m any) string {
 	return t.String()
 }
 
-// pidName is an actor's name, with its address when that is another process.
+// pidName is an actor's name, without its address.
 func pidName(pid *actor.PID) string {
 	if pid == nil {
 		return ""

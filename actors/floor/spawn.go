@@ -40,8 +40,8 @@ var kinds = []string{
 	"slave", "archivist", "binder", "parser", "fetcher", tracingName,
 }
 
-// KindOf is the kind of an actor by its name: host of master/hosts/host/https://a.test. Others, of the engine, are
-// engine.
+// KindOf is the kind of an actor by its name: host of master/hosts/host/https://a.test. Actors of protoactor itself are
+// of the kind engine.
 func KindOf(name string) string {
 	kind := "engine"
 	words := strings.Split(name, "/")

@@ -24,8 +24,8 @@ type Crash struct {
 	Stack                  string // below the panic, at most 4 kB
 }
 
-// Guard is deferred by goroutines that are no actors, which have no supervision: a panic ends the process as that of an
-// actor does that may not restart. What says what the goroutine does.
+// Guard is deferred by goroutines that are no actors, since nothing supervises them: their panic ends the process, as
+// that of an actor that may not restart. The log names the goroutine by what it does.
 func Guard(system *actor.ActorSystem, what string) {
 	if reason := recover(); reason != nil {
 		system.EventStream.Publish(&Crash{Actor: what, Reason: reason, Stack: PanicStack()})

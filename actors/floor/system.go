@@ -105,8 +105,8 @@ func (a *adoption) middleware(next actor.SpawnFunc) actor.SpawnFunc {
 	}
 }
 
-// adopt makes new props at each spawn, for some 2 µs: what remembered them kept what they were made with, and a
-// slave's props for 1,024 leases hold the known URLs of as many hosts.
+// adopt makes new props at each spawn, for some 2 µs. A memory of them was tried: it kept alive what the props refer
+// to, and those of a slave for 1,024 leases refer to the known URLs of as many hosts.
 func (a *adoption) adopt(props *actor.Props) *actor.Props {
 	options := []actor.PropsOption{actor.WithSpawnMiddleware(a.middleware)}
 	if unset(props, "mailboxProducer") {

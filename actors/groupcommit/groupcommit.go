@@ -14,9 +14,9 @@ import (
 
 // What a Group sends to its actor.
 type (
-	// Due wants Turn to be called.
+	// Due asks the actor to call Turn.
 	Due struct{}
-	// Stored wants Settle to be called.
+	// Stored asks the actor to call Settle.
 	Stored struct{}
 	hand   struct{ over func() } // to the child
 )
@@ -30,18 +30,18 @@ type (
 // Invariant: batches are stored one after another, in the order in which they were begun. One that is to be stored
 // again goes before those behind it.
 type Group[B any] struct {
-	Next    *B        // gathers
-	Storing *B        // is with the child, or is to be stored again; nil: none
-	At      time.Time // when the child was last given one
-	Took    time.Duration
+	Next    *B            // gathers
+	Storing *B            // is with the child, or is to be stored again; nil: none
+	At      time.Time     // when the child was last given one
+	Took    time.Duration // of the child for the last one
 
 	begin func(now time.Time) *B
 	store func(*B) error
 	err   error     // of Storing; written by the child
-	had   bool      // it is stored; likewise
+	had   bool      // Storing is stored; written by the child
 	busy  bool      // the child is
 	due   time.Time // when the next turn is; zero: nothing waits
-	rest  time.Time // there is none before
+	rest  time.Time // no turn is before
 	timer floor.Timer
 	child *actor.PID
 }

@@ -43,7 +43,7 @@ type Hosts struct {
 	resources   *protocol.ResourcesChanged // the latest
 	awake       map[string]*awakeHost
 	names       map[string]string // of those awake, by the name of their actor
-	unlisted    []store.HostID    // by partition, where listing the waiting hosts goes on; 0 is done
+	unlisted    []store.HostID    // by partition: 1 + the id behind which waiting hosts are to be listed; 0: none
 	listing     int               // answers awaited
 	overlooked  bool              // a host was not woken for want of room: list again
 	timer       floor.Timer
@@ -192,8 +192,8 @@ func (h *Hosts) welcomeBack(ctx actor.Context, host string) {
 	}
 }
 
-// takeUp goes on with a Host that restarts: it does not know any more that it wanted to rest, and what it was sent once
-// may be what it failed on.
+// takeUp goes on with a Host that restarts: it does not know any more that it wanted to rest, and it may have failed on
+// one of the messages that are sent only once, which are sent again here.
 func (h *Hosts) takeUp(ctx actor.Context, name string) {
 	a := h.awake[name]
 	if a == nil || a.ending || !a.pid.Equal(ctx.Sender()) {
@@ -211,7 +211,7 @@ func (h *Hosts) list(ctx actor.Context) {
 	if h.unlisted == nil || h.overlooked && h.listed() {
 		h.unlisted, h.overlooked = make([]store.HostID, len(h.partitions)), false
 		for i := range h.unlisted {
-			h.unlisted[i] = 1 // behind which no host is missed: an id of 0 or 1 is as likely as any, 2⁻⁶³
+			h.unlisted[i] = 1 // behind the id 0: that a host has an id of 0 or 1, and is missed, has a chance of 2⁻⁶³
 		}
 	}
 	for i, after := range h.unlisted {

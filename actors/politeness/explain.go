@@ -32,7 +32,7 @@ func (s *State) paced(o *Options) speech.Sentence {
 	floor, resources, delay := o.floor(s.pages), times(s.took, o.Ratio()), min(s.crawlDelay, o.MaxCrawlDelay)
 	switch {
 	case s.dead:
-		return speech.Say("nobody has been there for %d visits in a row, it is given up but for probes", s.absences)
+		return speech.Say("%d visits in a row found no host: it is given up, but for probes", s.absences)
 	case s.backoff(o) == interval && s.failures > 0:
 		return speech.Say("it rests, at level %d of failures", s.failures)
 	case o.Floor == 0:

@@ -8,8 +8,8 @@ import (
 
 // Options are the choices of how politely hosts are asked. Take DefaultOptions or a profile and change fields.
 type Options struct {
-	// Floor is the least time between two starts of requests to a host, whatever it would bear. Default 5 s. 0 is for
-	// hosts of one's own: then nothing but back-off spaces requests, not even their duration or a Crawl-delay.
+	// Floor is the least time between two requests to a host, whatever it would bear. Default 5 s. 0 is for hosts of
+	// one's own: then nothing but back-off spaces requests, not even their duration or a Crawl-delay.
 	Floor time.Duration
 	// RequisiteFloor takes the place of Floor before a request for a requisite: an image, a sheet. Default 0: it is
 	// Floor. Less than Floor is for hosts of one's own.
@@ -19,9 +19,8 @@ type Options struct {
 	// archive).
 	LargeHostFloor time.Duration
 	LargeHostPages int
-	// Servers S and Connections C: a visit that took e is followed by the next no sooner than (S/C)·e after its start
-	// (9), so that C connections suffice for S hosts asked side by side. 0 of either: the resources are not looked at
-	// (S/C = 1).
+	// Servers S and Connections C: a visit that took e is followed by an interval of at least (S/C)·e (9), so that C
+	// connections suffice for S hosts asked side by side. 0 of either: the resources are not looked at (S/C = 1).
 	Servers, Connections int
 	// LeastRatio is the least S/C that is reckoned with, so that a slow host rests also while the crawler is idle.
 	// Default 2: it answers at most half of the time. (The rule of thumb of ten times the fetch time is 10.)

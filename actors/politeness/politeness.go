@@ -11,9 +11,9 @@
 //
 //	I = max(floor, (S/C)·e, crawl-delay, back-off)
 //
-// The interval runs from the end of a request, by the host's own clock, so a host is feasible if 1/L ≥ I + e. If it is
-// not, its answers, our connections or the interval that it is owed bind (Verdict), and its pages must be visited less
-// often: see Relief.
+// In henro the interval runs from the end of a request (the Host sees to that), so a host is feasible if 1/L ≥ I + e.
+// If it is not, what binds is its answers, our connections or the interval that it is owed (Verdict), and its pages
+// must be visited less often: see Relief.
 //
 // The unit of politeness is whatever one State is kept for: a host; or one address or registrable domain, when the
 // crawl lets all their names share a clock.
@@ -101,7 +101,7 @@ func (s *State) Failures() int { return int(s.failures) }
 // SetCrawlDelay notes what robots.txt asks for; 0 when it asks for nothing.
 func (s *State) SetCrawlDelay(d time.Duration) { s.crawlDelay = max(d, 0) }
 
-// Interval returns I, the least time between the starts of two requests.
+// Interval returns I, the least time between two requests.
 func (s *State) Interval(o *Options) time.Duration {
 	return max(s.pace(o, s.took), s.backoff(o))
 }
@@ -292,8 +292,8 @@ func (s *State) Capacity(o *Options) float64 { return 1 / max(s.cycle(o), time.M
 // RobotsEvery is how often robots.txt is asked for beside the pages.
 const RobotsEvery = 24 * time.Hour
 
-// Spare returns the visits per second that the host has for known pages: half of what it bears while new pages wait too
-// (S0 §5), less what robots.txt takes.
+// Spare returns the visits per second that the host has for known pages: half of what it bears while new pages wait
+// too, less what robots.txt takes.
 func (s *State) Spare(o *Options, newWait bool) float64 {
 	capacity := s.Capacity(o)
 	if newWait {

@@ -552,7 +552,7 @@ func TestExplain(t *testing.T) {
 					s.Observe(&o, Visit{Outcome: Refused}, start)
 				}
 			},
-			"one request in 7d: nobody has been there for 12 visits in a row, it is given up but for probes; 0 " +
+			"one request in 7d: 12 visits in a row found no host: it is given up, but for probes; 0 " +
 				"pages, none with a timetable",
 		},
 	} {

@@ -139,8 +139,8 @@ type (
 		Hosts     []string
 		Next      store.HostID // 0: that was all
 	}
-	// WaitingDoubted has a Partition look for the pages that wait by its counts: no Host says that it may be asked. One
-	// that does not find them fails.
+	// WaitingDoubted has a Partition look for the pages that by its counts wait, since no Host says that it may be
+	// asked. A Partition that does not find them fails.
 	WaitingDoubted struct{}
 	// QuietAsked asks whether anything is left to do; the answers of two rounds prove the end of a crawl.
 	QuietAsked struct {

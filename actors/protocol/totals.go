@@ -76,7 +76,7 @@ func (c *Totals) Add(other *Totals) {
 // Visits are all visits with a response.
 func (c *Totals) Visits() uint64 { return c.Pages + c.Requisites + c.Revisits }
 
-// StopShare is the share of pages that are stop-listed: some 5 % in the thesis (S4).
+// StopShare is the share of pages that are stop-listed, 0 to 1: some 5 % in the thesis that henro follows.
 func (c *Totals) StopShare() float64 { return float64(c.Broken) / float64(max(c.Tried, 1)) }
 
 // Clone returns totals that do not change with these.

@@ -11,7 +11,8 @@ import (
 // Changes says what has happened to the evidence since it was marshalled.
 type Changes uint8
 
-// The changes: good pages may be forgotten and seen again, broken ones were on their way to stop a folder.
+// The changes. A slight one may be lost: good pages are seen again. A grave one may not: broken pages were on their way
+// to stop a folder.
 const (
 	Slight Changes = 1 << iota // there was a visit
 	Grave                      // there was a broken page

@@ -1,6 +1,6 @@
 // Package stoplist decides which folders of a host are left alone because nothing is to be had there.
 //
-// The thesis that henro follows (S4) puts a URL on its stop list once it was missing, redirected or very slow, and then
+// The thesis that henro follows puts a URL on its stop list once it was missing, redirected or very slow, and then
 // skips everything under the same folder. One dead link in a folder of a thousand pages is enough for that, so here a
 // folder needs evidence: MinBroken pages in a row that were broken, without one good page between them, and more of
 // them the more good pages the folder had before. A broken page counts for its own folder, a third of it for the folder
@@ -124,7 +124,7 @@ type watched struct {
 // mostGood is the standing that a folder can have: it takes up to ten times MinBroken to lose it.
 const mostGood = 9
 
-// levels is how far up a broken page counts: a fourth folder above would hear an eightieth of it.
+// levels is how many folders a broken page counts for: a fifth would get an eightieth of it.
 const levels = 4
 
 // List is the stop list of one host with the evidence for it. The zero value is an empty list.
@@ -135,7 +135,7 @@ type List struct {
 	changes Changes // of the evidence, since it was marshalled
 }
 
-// Restore puts an entry on the list that was there before.
+// Restore puts an entry back on the list.
 func (l *List) Restore(e Entry) {
 	i, found := l.find(e.Prefix)
 	if found {

@@ -2,8 +2,8 @@
 // like: how often they change, how many fail, repeat what is archived already, and lead to what is new.
 //
 // Shops, boards and calendars make pages without end from a few templates, and most of those pages are visited too
-// seldom for an estimate of their own. What their group has shown is then the best that is known of them (S0 §6.3). Of
-// each group a sample is visited as its pages ask for; the others wait as long as their group bears.
+// seldom for an estimate of their own. What their group has shown is then the best that is known of them. Of each group
+// a sample is visited as its pages ask for; the others wait as long as their group bears.
 //
 // Which pages are the sample follows from the hashes of their URLs and from how many pages the group has: nothing is
 // kept of a page.

@@ -182,8 +182,8 @@ func (t *table) put(at place, e entry) {
 	}
 }
 
-// forms are the pages of the table under their URLs; with a rule, those that are not there under another are, without
-// what the rule is about.
+// forms are the pages that the table remembers, by the fingerprints of their keys. Without a rule the keys are the
+// URLs. With one they are the URLs without what the rule is about, where no page is remembered under that URL itself.
 func (t *table) forms(r *Rule) map[uint64]*Form {
 	forms := map[uint64]*Form{}
 	for at, e := range t.entries {

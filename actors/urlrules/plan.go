@@ -40,7 +40,7 @@ type Plan struct {
 // Plan begins a group.
 func (s *Set) Plan() *Plan { return &Plan{s, map[uint64]int{}, map[place]struct{}{}} }
 
-// Turn is that of the next URL of the group.
+// Turn says when the next URL of the group is best visited.
 func (p *Plan) Turn(url string) Turn {
 	u, whole, turn := split(url), fingerprint.URL(url), Ordinary
 	places := []place{{url: whole}}

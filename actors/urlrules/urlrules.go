@@ -96,7 +96,7 @@ type Rule struct {
 	Person       Word     `json:"person,omitempty"`       // overrules the evidence
 
 	hashed uint32 // id
-	fresh  bool   // it is applied that was not, or to a value, and pages are not noted by it yet
+	fresh  bool   // it has become applied, or so to one more value, and pages are not noted by it yet
 }
 
 // Word is what a person says about a rule.
@@ -166,7 +166,7 @@ func (r *Rule) id() uint32 {
 	return r.hashed
 }
 
-// open reports that so many different values changed nothing that none is taken to.
+// open reports that openValues different values changed nothing, so that every value is taken to change nothing.
 func (r *Rule) open() bool {
 	n := 0
 	for _, v := range r.Values {
@@ -206,10 +206,10 @@ type Set struct {
 	table   table
 	tests   map[uint64]test // of URLs that are being visited to test rules
 	keys    *Keys
-	stale   bool // keys are of before
+	stale   bool // the rules have changed since keys were made
 	changed bool
 	lifted  bool // a rule that was applied is not any more
-	gained  bool // a rule is applied that was not, or likely
+	gained  bool // a rule has become applied, or likely
 	noting  bool // pages are noted under their keys: there is evidence
 }
 
@@ -224,8 +224,8 @@ func (t *test) about(r *Rule) bool {
 	return r.Applied() && (slices.Contains(t.by, r.id()) || slices.Contains(t.By, r.id()))
 }
 
-// Saw learns from a visit of a URL, from which so many links may be followed. No text: it was not had, or nothing is
-// known of its text.
+// Saw learns from a visit of a URL, from which so many links may be followed. Text 0: the page was not had, or nothing
+// is known of its text.
 func (s *Set) Saw(url string, text uint64, left uint8, now time.Time) {
 	fp := fingerprint.URL(url)
 	t, tested := s.tests[fp]
@@ -291,8 +291,8 @@ func (s *Set) add(kind Kind, name string) {
 	}
 }
 
-// Order takes the order of a person about a rule, which begins without evidence. It fails when there are MaxRules with
-// evidence already.
+// Order takes the order of a person about a rule, whose evidence is forgotten. It fails when there are MaxRules other
+// rules with evidence.
 func (s *Set) Order(of Rule, word Word) error {
 	s.begin()
 	s.add(of.Kind, of.Name)
@@ -320,10 +320,10 @@ func (s *Set) Gained() bool {
 	return gained
 }
 
-// Note returns what is to be noted of a page that was visited: nothing while no rule has evidence, then all pages that
-// are remembered, by the fingerprints of their keys, and from then on the page under its own. When a rule is applied
-// that was not, those that are remembered are noted without what the rule is about. No text, or Missing: no
-// page is to be noted under that key any more.
+// Note returns the forms to be kept after a visit, by the fingerprints of their keys; nil in place of a form: it goes.
+// There are none while no rule has evidence. With the first evidence they are all pages that are remembered, and from
+// then on the page that was visited. When a rule becomes applied, the pages that are remembered follow under the keys
+// that it makes. Text 0, or Missing: the form of the page goes.
 func (s *Set) Note(url string, text uint64, left uint8, now time.Time) (forms map[uint64]*Form) {
 	if !s.noting {
 		if !slices.ContainsFunc(s.rules, func(r Rule) bool { return r.evident() }) {
@@ -410,8 +410,8 @@ func (s *Set) contradict(r *Rule) {
 	r.Spared, r.Tested = 0, 0
 }
 
-// Spares decides about a URL whose key is that of a page which was visited: it is not visited, unless it is to test the
-// rules.
+// Spares reports whether a URL is not visited whose key is that of a page which was visited. Some are visited all the
+// same, to test the rules.
 func (s *Set) Spares(url string, form *Form) bool {
 	fp := fingerprint.URL(url)
 	if _, tested := s.tests[fp]; tested {
