@@ -98,13 +98,14 @@ func TestTheSchemaKnowsEverySettingAndNoOther(t *testing.T) {
 	}
 	flags := config.AllSettings(new(config.Run))
 	for _, good := range []string{string(packaged), inForce(t, flags),
-		"depth: -1\nallow-private: true\nexclude: [a, b]\nfor: 1h30m\nbytes: 10 GB\nevery: 7d"} {
+		"depth: -1\nallow-private: true\nexclude: [a, b]\nfor: 1h30m\nbytes: 10 GB\nevery: 7d",
+		"near: skip-links\nurl-rules: learn\nsitemaps: on"} {
 		if err := schema.Validate(ofYAML(t, good)); err != nil {
 			t.Errorf("%v\n%s", err, good)
 		}
 	}
 	for _, bad := range []string{"dept: 3", "depth: deep", "scope: planet", "delay: fast", "continuous: maybe",
-		"max-body: much"} {
+		"max-body: much", "sitemaps: maybe"} {
 		if schema.Validate(ofYAML(t, bad)) == nil {
 			t.Errorf("%s is taken", bad)
 		}
