@@ -72,8 +72,8 @@ func (r *Rules) Flags(f *pflag.FlagSet) {
 		"what to fetch of what a browser loads to show a page, from any host and whatever the --depth: all, off, or a "+
 			"list such as all,-media of image, style, script, font, frame, media, object and icon")
 	f.Float64Var(&r.TopicMin, "topic-min", r.TopicMin,
-		"with --topic: the least score of a link that is taken, 0 to 1: half of the score comes from its page, half "+
-			"from its anchor text and its URL, or from the text around it")
+		"with --topic: least score of a link that is taken, 0 to 1: half is from its page, half from its anchor text "+
+			"and its URL, or from the text around it")
 }
 
 // MarshalBinary writes the rules for slaves: JSON, so that an older slave passes over a rule that it does not know, and

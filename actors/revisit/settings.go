@@ -25,8 +25,8 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 			"visit) or eq4-cumulative (nothing forgotten)")
 	f.Var((*Span)(&o.Min), "revisit-min", "shortest revisit interval, 1m at least")
 	f.Var((*Span)(&o.Max), "revisit-max",
-		"longest revisit interval; a page that seems to change less often is visited after a random time from three "+
-			"quarters of it to all of it")
+		"longest revisit interval; a page that seems to change less often is visited after three quarters of it or "+
+			"more, at random")
 	f.Var(rangeFlag{o}, "revisit-first",
 		"interval after the first visit of a page, drawn at random from this range, while nothing is known of its "+
 			"host: 1d-14d, or one span; pages are then believed to change every four times as long in the mean")

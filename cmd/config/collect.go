@@ -118,8 +118,8 @@ func (c *Collect) bucket(ctx context.Context, log *logrus.Entry) (collect.Place,
 	return bucket, nil
 }
 
-// byItsName answers requests that name this machine by an address or as localhost: other names come from a page of the
-// web whose name was made to point here.
+// byItsName answers requests that name this machine by an address or as localhost. Another name is that of a web page
+// which was made to point here.
 func byItsName(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !console.Knows(r.Host) {

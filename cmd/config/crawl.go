@@ -78,7 +78,7 @@ type Crawl struct {
 	Traps        bool
 	StopAfter    int
 	definition   *reading.Definition // by Define
-	follows      bool                // by Define: the crawl may be known later
+	follows      bool                // by Define: it follows a crawl, whose settings may come later
 
 	RequisiteDelay time.Duration
 }
@@ -100,7 +100,7 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.DurationVar(&c.Delay, "delay", politeness.DefaultOptions().Floor,
 		"least time between two requests to a host; 0 only for private addresses or with --i-own-these-hosts")
 	f.DurationVar(&c.RequisiteDelay, "requisite-delay", 0,
-		"least time before a request for a requisite: an image, a style …; 0 is that of --delay, less only for "+
+		"least time before a request for a requisite: an image, a style …; 0 is that of --delay; less is only for "+
 			"private addresses or with --i-own-these-hosts")
 	f.BoolVar(&c.OwnHosts, "i-own-these-hosts", false,
 		"the hosts are yours: --delay 0 is allowed, and a --requisite-delay below it")
@@ -109,10 +109,11 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.StringVar(&c.Politeness, "politeness", string(o.Unit),
 		"what shares one clock: host, ip (all names of one address) or domain (all names of one registrable domain)")
 	f.IntVar(&c.Retries, "retries", o.Hosts.Retries, "failed visits of a page before it is given up")
-	f.DurationVar(&c.RetryWait, "retry-wait", o.Hosts.RetryWait, "before the first retry; doubled for each further one")
+	f.DurationVar(&c.RetryWait, "retry-wait", o.Hosts.RetryWait,
+		"time before the first retry; doubled for each further one")
 	f.DurationVar(&c.Patience, "patience", o.Hosts.Patience,
-		"longest rest of a failing host that is waited for, also where it asks for longer; its pages are given up "+
-			"then. 0 is no limit, and there is none with --continuous")
+		"longest rest of a failing host that the crawl waits for; if the host asks for more, its pages are given up. "+
+			"0 is no limit, and there is none with --continuous")
 	c.Fetch = o.Fetch
 	fetchFlags(f, c.Fetch, &c.AllowPrivate)
 	c.Admission = o.Hosts.Admission
@@ -120,13 +121,13 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.BoolVar(&c.Traps, "traps", true,
 		"leave out URLs that look like one of endless many: too long, too deep, repeated, under ever new session ids")
 	f.IntVar(&c.StopAfter, "stop-after", -1,
-		fmt.Sprintf("broken pages in a row for which a folder is left alone for a day or longer; 0 is never, -1 is "+
-			"%d with --continuous and never without (then --depth alone says what is visited). 1 is the rule of the "+
-			"thesis: one page that is missing, moved or too slow is enough", o.Hosts.Stop.MinBroken))
+		fmt.Sprintf("leave a folder alone, for a day or longer, after so many broken pages in a row; 0 is never, -1 "+
+			"is %d with --continuous and never without. 1 is the rule of the thesis: one page that is missing, moved "+
+			"or too slow is enough", o.Hosts.Stop.MinBroken))
 	f.Uint64Var(&c.HostPages, "host-pages", o.Hosts.MaxPages,
-		"no more pages of one host; 0 is no limit, and there is none with --continuous")
+		"most pages of one host; 0 is no limit, and there is none with --continuous")
 	f.Uint64Var(&c.Pages, "pages", 0,
-		"stop after so many pages, once what they are made of is there too (exit code 16)")
+		"stop after so many pages, once their requisites are there too (exit code 16)")
 	f.DurationVar(&c.For, "for", 0, "stop after so long (exit code 15)")
 	f.Var(&c.Bytes, "bytes", "stop after so much payload, for example 10GB (exit code 14)")
 	f.BoolVar(&c.Again, "again", false,
@@ -134,20 +135,21 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 			"interrupted round goes on")
 	f.Var((*revisit.Span)(&c.Every), "every", "with --again: stay, and begin a round every so often: 12h, 7d")
 	f.StringArrayVar(&c.Windows, "window", nil,
-		"ask hosts only within these `HOURS`, such as \"Mon-Fri 22:00-06:00 Asia/Tokyo\" (repeatable; always without)")
+		"ask hosts only within these `HOURS`, such as \"Mon-Fri 22:00-06:00 Asia/Tokyo\" (repeatable; default: always)")
 	f.BoolVar(&c.Continuous, "continuous", false, "keep revisiting")
 	f.StringVar(&c.Sitemaps, "sitemaps", "auto",
 		"read the sitemaps that robots.txt names and the feeds met on the way, visit what they name and, with "+
 			"--continuous, follow what they say has changed: on, off, or auto, which is on with --continuous (without "+
 			"it --depth alone says what is reached)")
 	f.StringVar(&c.Relief, "relief", o.Hosts.Relief.String(),
-		"what a host's pages get that ask for more visits than it bears: none, stretch, delay, optimal or template")
+		"what is done when the pages of a host ask for more visits than it bears: none, stretch, delay, optimal or "+
+			"template")
 	c.Revisit = o.Hosts.Revisit
 	c.Revisit.Flags(f)
 	f.StringVar(&c.Near, "near", "off",
-		"pages whose main text another page had first, or nearly that text: mark says in their records "+
-			"which one, for some 1.5 kB more written a page; skip-links also leaves out links of a page with the same "+
-			"text, if all of them lead where those of the first page lead; off compares nothing")
+		"compare main texts: mark notes with a page which other had its text, or nearly that, first, for some 1.5 kB "+
+			"more written a page; skip-links also leaves out links of a page with the same text, if all of them lead "+
+			"where those of the first page lead; off compares nothing")
 	f.StringVar(&c.URLRules, "url-rules", "off",
 		"differences between URLs of a host that do not change the page: learn finds them (henro host), apply also "+
 			"visits each page under one URL, with a few visits that test it; off does neither")
@@ -170,7 +172,7 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"how long a slave may be silent before its hosts are given to others")
 }
 
-// thesis is the policy under which hosts take turns, and which pages are theirs is drawn at random in tasks.
+// thesis is the policy under which hosts take turns, and tasks drawn at random say which of their pages are visited.
 const thesis = "thesis"
 
 // taskURLs are the URLs of a task of --frontier thesis.
@@ -268,7 +270,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		return o, Usage("--aliases %v", err)
 	}
 	if o.Hosts.Aliases == host.MapAliases && c.Frontier != string(frontier.PolicyHost) {
-		return o, Usage("--aliases map needs --frontier host: others bound what waits")
+		return o, Usage("--aliases map needs --frontier host: the other policies bound what waits")
 	}
 	o.Fetch.Near, o.SkipLinks = c.Near != "off", c.Near == "skip-links"
 	switch {
@@ -292,7 +294,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 			o.Frontier.Policy = frontier.PolicyRanked
 		}
 	case c.Admission.TopicMin > 0:
-		return o, Usage("--topic-min is of a --topic: give its words")
+		return o, Usage("--topic-min needs a --topic: give the file with its words")
 	}
 	if err := o.ValidateOrder(); err != nil {
 		return o, Usage("%v", err)
@@ -345,7 +347,7 @@ func (c *Crawl) politeness(delayIsGiven bool) (o politeness.Options, err error) 
 }
 
 // Names gives the master what finds the addresses of names, by the same table and resolver as slaves have, if it needs
-// to know them. Call close when the master has ended.
+// to know them. Call end when the master has ended.
 func (c *Crawl) Names(o *master.Options) (end func(), err error) {
 	if o.Unit != master.UnitIP {
 		return func() {}, nil
@@ -359,8 +361,8 @@ func (c *Crawl) Names(o *master.Options) (end func(), err error) {
 	return names.Close, nil
 }
 
-// Begins refuses a new crawl without seeds, unless it may wait for them, and seeds in the own network that were not
-// allowed. Errors of what was typed come before what else a crawl needs.
+// Begins refuses a new crawl without seeds, unless it may wait for them, and seeds in a private network that is not
+// allowed. It comes before Options, so that an error in the seeds is shown before what else the crawl lacks.
 func (c *Crawl) Begins(seeds []reading.Seed, waits bool) error {
 	if len(seeds) == 0 && !waits && !store.Exists(filepath.Join(c.Dir, "state")) {
 		return Usage("nothing to crawl: give a seed such as https://example.org/, --seeds FILE, or the --dir of a " +
@@ -378,10 +380,10 @@ func (c *Crawl) Begins(seeds []reading.Seed, waits bool) error {
 	return nil
 }
 
-// Version is that of the programs; main packages set it before anything else.
+// buildVersion is that of the programs; main packages set it before anything else.
 var buildVersion = "dev"
 
-// SetVersion tells the version that the User-Agent carries. Without one from the linker it is that of the module, which
+// SetVersion sets the version that the User-Agent carries. If the linker gave none, it is that of the module, which
 // go install PATH@VERSION leaves in the program.
 func SetVersion(v string) {
 	info, ok := debug.ReadBuildInfo()
@@ -435,7 +437,7 @@ func checkResolve(entry string) error {
 }
 
 // Seeds reads the seeds of the arguments and of --seeds. A seed that cannot be read is bad usage. A network or an
-// address among the arguments is no seed, but what stands behind --allow-private without an = between them.
+// address among the arguments is no seed: it was written behind --allow-private without an = between them.
 func (c *Crawl) Seeds(arguments []string, stdin io.Reader) ([]reading.Seed, error) {
 	var seeds []reading.Seed
 	for _, raw := range arguments {

@@ -72,11 +72,11 @@ type settling struct {
 	say    func(line string)
 }
 
-// chooseMode has a crawl that was begun in another way go on in the one given, or as it was.
+// chooseMode decides between --again and --continuous: the one given now holds, otherwise the one that the crawl has.
 func (s *settling) chooseMode(flags *pflag.FlagSet, dir string) {
 	again, continuous := flags.Lookup("again"), flags.Lookup("continuous")
 	rounds, err := master.ReadRounds(dir)
-	interrupted := err == nil && len(rounds) > 0 && rounds[len(rounds)-1].Ended.IsZero() // else Start says it
+	interrupted := err == nil && len(rounds) > 0 && rounds[len(rounds)-1].Ended.IsZero() // Start reports err
 	switch {
 	case again.Changed && !continuous.Changed && !s.follow:
 		s.change(continuous, nil)
@@ -131,7 +131,7 @@ func (s *settling) change(f *pflag.Flag, now []string) {
 	s.say(fmt.Sprintf("%s: %s → %s", f.Name, shown(f, before), shown(f, now)))
 }
 
-// shown is a value as people are told it.
+// shown is a value as people read it.
 func shown(f *pflag.Flag, value []string) string {
 	if value != nil {
 		return strings.Join(value, ", ")

@@ -13,8 +13,8 @@ import (
 	"henro/slave"
 )
 
-// Enlist sets a slave to work in a system, for masters that it finds through the gossip. What is to live in the system
-// before it is spawned by before, which may be nil.
+// Enlist sets a slave to work in a system, for masters that it finds through the gossip. Before, if it is not nil, is
+// called first, to spawn what must live in the system before the slave.
 func (p *Peers) Enlist(system *actor.ActorSystem, o slave.Options, before func() error,
 	log *logrus.Entry) (pid *actor.PID, joined *Joined, err error) {
 	o.Name, o.Boot = p.Name, cluster.NewBoot()
@@ -68,9 +68,9 @@ func claimOf(m cluster.Member) messages.Claim {
 	return messages.Claim{Crawl: m.Crawl, Term: m.Term, Boot: m.Boot}
 }
 
-// Lead opens the state of a crawl, sets a master to work on it, and has the gossip show in which term it leads. What is
-// to live in the system before it is spawned by before, which may be nil. Each member that appears or is lost is passed
-// to notify, if that is not nil, which reports whether the master is to be told.
+// Lead opens the state of a crawl, sets a master to work on it, and has the gossip show in which term it leads. Before,
+// if it is not nil, is called first, to spawn what must live in the system before the master. Notify, if it is not nil,
+// is called with each member that appears or is lost, and reports whether the master is to be told.
 func (p *Peers) Lead(system *actor.ActorSystem, o master.Options, before func(*master.Options) error,
 	notify func(cluster.Event) (tell bool), log *logrus.Entry) (node *master.Node, joined *Joined, err error) {
 	joined, err = p.Meet(system, cluster.Options{

@@ -23,15 +23,15 @@ func fetchFlags(f *pflag.FlagSet, r *messages.FetchRules, private *Networks) {
 	f.StringVar(&r.Dns, "dns", "", "ask this resolver instead of the system's (`ADDR[:PORT]`)")
 	private.rules = r
 	f.Var(private, "allow-private",
-		"loopback and private addresses may be fetched, or only those of these networks, such as 10.1.0.0/16; an "+
-			"address, such as 169.254.169.254, may be whatever it is: link-local ones and metadata services of clouds "+
-			"are named one by one (repeatable)")
+		"fetch from loopback and private addresses too, or from those of these networks alone, such as 10.1.0.0/16; "+
+			"link-local addresses and metadata services of clouds, such as 169.254.169.254, must be named one by one "+
+			"(repeatable)")
 	f.Lookup("allow-private").NoOptDefVal = "true"
 	f.BoolVar(&r.VerifyTls, "verify-tls", false, "a certificate that does not verify is a failure, not just noted")
 	f.StringArrayVar(&r.Obey, "obey", nil,
 		"do not archive pages whose publisher says no to this `USE`: "+strings.Join(robots.Uses(), ", ")+", or that "+
-			"say noindex (their links are followed); nofollow: follow no links that say so, on by itself with --scope "+
-			"any (repeatable); tdm asks each host for a file more")
+			"say noindex (their links are followed); nofollow: follow no links that say so, as always with --scope "+
+			"any; tdm asks each host for a file more (repeatable)")
 	f.StringArrayVar(&r.Languages, "lang", nil,
 		"archive pages in this language only, for example ja, and those whose language is unknown (repeatable)")
 	f.BoolVar(&r.Http1, "http1", false, "do not offer HTTP/2: every capture has the exact bytes that came")

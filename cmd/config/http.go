@@ -103,8 +103,8 @@ type Endpoint struct {
 	judged   bool         // these have judged who asks
 }
 
-// Receive has the endpoint answer what other masters pass on, too. Judged says that a stranger cannot connect there, so
-// that they have judged who asks; otherwise requests are judged here as those of anybody.
+// Receive has the endpoint answer what other masters pass on, too. Judged says that only masters can connect there, and
+// they have judged who asks; otherwise such requests are judged here as all others are.
 func (e *Endpoint) Receive(passed net.Listener, judged bool) {
 	if e != nil {
 		e.passed, e.judged = passed, judged
@@ -154,7 +154,7 @@ func (e *Endpoint) Serve(ctx context.Context, process console.Process, tables ..
 	return group.Wait()
 }
 
-// turn is a listener as one of the servers has it that take turns at it: closing it ends the wait in Accept alone.
+// turn is the listener for one of several servers that use it in turn: Close ends the wait in Accept alone.
 type turn struct{ *net.TCPListener }
 
 // Close implements net.Listener.

@@ -11,8 +11,8 @@ import (
 	"henro/messages/visible"
 )
 
-// KeepLog makes a logger write to DIR/logs/NAME.log too, as JSON and from info on, whatever is shown: so that a night's
-// crawl can be asked in the morning. Five files of 10 MB are kept. Close it at the end.
+// KeepLog makes a logger write to DIR/logs/NAME.log too, as JSON and from info on, whatever is shown, so that a night's
+// crawl can be looked into in the morning. Five files of 10 MB are kept. Close it at the end.
 func KeepLog(log *logrus.Entry, dir, name string) io.Closer {
 	file := &lumberjack.Logger{Filename: filepath.Join(dir, "logs", name+".log"), MaxSize: 10, MaxBackups: 4}
 	log.Logger.AddHook(&logFile{file: visible.To(file, false), formatter: &logrus.JSONFormatter{}})

@@ -72,7 +72,7 @@ const passedBody = 8 << 20
 // leads it lists the masters itself.
 func FollowerRoutes(g GroupFollowed) []console.Route {
 	proxy := &httputil.ReverseProxy{
-		// the header Host stays, by which it is told who links here
+		// the header Host stays: by it the other master sees whether a page of another site asks
 		Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", "leader" },
 		// a connection each: one that is kept may lead to a master that was deposed
 		Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true,

@@ -10,8 +10,8 @@ import (
 	"henro/slave/fetch"
 )
 
-// Networks are the private networks that may be visited: none, all, or those that are named; and the addresses that may
-// be, whatever they are.
+// Networks are the private networks that may be visited: none, all, or those that are named; and single addresses that
+// may be visited whatever they are.
 type Networks struct {
 	rules *messages.FetchRules // which it sets
 }

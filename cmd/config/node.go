@@ -91,9 +91,8 @@ type Joined struct {
 	forget context.CancelFunc // ends reading the key file again
 }
 
-// Meet makes the actors of a system reachable, has the caller spawn them, and joins the gossip. What this node says of
-// itself there is complete when spawn returns. Each member that
-// appears or is lost is passed to notify, in order.
+// Meet makes the actors of a system reachable, has the caller spawn them, and joins the gossip. Spawn completes what
+// this node says of itself there: self, whose Notify is called with each member that appears or is lost, in order.
 func (p *Peers) Meet(system *actor.ActorSystem, self cluster.Options, spawn func(self *cluster.Options) error,
 	log *logrus.Entry) (*Joined, error) {
 	keys, err := readKeys(p.Key)

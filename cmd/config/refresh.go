@@ -25,7 +25,8 @@ func Refresh(dir string, log *logrus.Entry) {
 	}
 }
 
-// RefreshMerged is Refresh for one whose archive has a merged index only if somebody has read it here.
+// RefreshMerged is Refresh for an archive that has a merged index only if it was read here; without one it does
+// nothing.
 func RefreshMerged(dir string, log *logrus.Entry) {
 	if store.Exists(filepath.Join(dir, cdxj.MergedName)) {
 		Refresh(dir, log)

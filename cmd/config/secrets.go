@@ -23,20 +23,20 @@ import (
 // maxCookieFile bounds what every slave is sent of a cookie file.
 const maxCookieFile = 256 << 10
 
-// secretFlags adds what a crawl needs of sites that want more than a request. None of these values shows itself, as
-// what is kept of a run in its archive lists all settings.
+// secretFlags adds the flags for sites that want more than a request. None of their values shows itself, since the
+// settings of a run are listed in its archive.
 func secretFlags(f *pflag.FlagSet, r *messages.FetchRules) {
 	f.Var(&headers{rules: r}, "header",
-		"send a header field: `[URL] NAME: VALUE`, with a URL only to what begins with it, its value left out of the "+
-			"archive; @FILE has one a line (repeatable)")
+		"send a header field: `[URL] NAME: VALUE`; with a URL only to URLs that begin with it, and without its value "+
+			"in the archive; @FILE has one a line (repeatable)")
 	f.Var(&headers{rules: r, basic: true}, "basic",
-		"log in by HTTP basic authentication to what begins with `URL`: https://NAME:PASSWORD@example.org/; @FILE has "+
-			"one a line (repeatable)")
+		"log in by HTTP basic authentication to URLs that begin with `URL`: https://NAME:PASSWORD@example.org/; @FILE "+
+			"has one a line (repeatable)")
 	f.StringArrayVar(&r.CookieHosts, "cookies", nil,
 		"keep the cookies of `HOST` and send them back: example.org, .example.org with those below it, or "+
 			"https://example.org:8443 (repeatable)")
 	f.Var(&cookieFile{rules: r}, "cookie-file",
-		"begin with the cookies of `FILE`, of Netscape's form, and keep those of the hosts that it names")
+		"begin with the cookies of `FILE`, in Netscape's format, and keep those of the hosts that it names")
 	f.Var(&botKey{rules: r}, "bot-key",
 		"sign every request with the key in `FILE`, so that hosts know who asks (Web Bot Auth; henro key bot)")
 	f.StringVar(&r.BotAgent, "bot-agent", "",
@@ -106,9 +106,9 @@ func headerOf(line string) (*messages.Header, error) {
 	case !ok || !httpguts.ValidHeaderFieldName(h.Name) || !httpguts.ValidHeaderFieldValue(h.Value):
 		return nil, errors.New("want NAME: VALUE, or URL NAME: VALUE")
 	case ours[h.Name]:
-		return nil, fmt.Errorf("%s is henro's own to send", h.Name)
+		return nil, fmt.Errorf("%s is a header that henro writes itself", h.Name)
 	case h.Prefix == "" && isSecret(h.Name):
-		return nil, fmt.Errorf("%s is a secret, which not every host shall get: write https://example.org/ %s: … "+
+		return nil, fmt.Errorf("%s is a secret, which must not go to every host: write https://example.org/ %s: … "+
 			"with the URL that it is for", h.Name, h.Name)
 	}
 	return h, nil
@@ -267,7 +267,7 @@ func (p *proxyURL) Hides() bool { return p.rules != nil && p.String() != p.rules
 // Type is the word that --help shows.
 func (*proxyURL) Type() string { return "string" }
 
-// checkSecrets says what makes no sense of sites that want more.
+// checkSecrets says which setting for sites that want more makes no sense.
 func checkSecrets(r *messages.FetchRules, unit string) error {
 	for _, pattern := range r.CookieHosts {
 		_, err := weburl.Parse(pattern + "/")

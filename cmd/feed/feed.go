@@ -44,7 +44,7 @@ type Feed struct {
 	archive *captures.Archive
 	listed  map[string]bool // ids of the latest changes
 	seen    map[string]bool // WARC files that were looked at
-	// of those that still grew, as far as they were looked at: where the record of the last change looked at begins
+	// of WARC files that still grow, by name: where the record of the last change that was looked at begins
 	grown map[string]int64
 }
 

@@ -64,8 +64,7 @@ It ends when nothing is left to visit, or runs on with --continuous. The same --
 	cmd.SetFlagErrorFunc(config.FlagError)
 	config.AddFlags(cmd, append(f.crawl.Groups(),
 		config.Group{Title: "How nodes meet", Register: func(s *pflag.FlagSet) {
-			f.peers.Register(s, "127.0.0.1:7781",
-				"127.0.0.1:7782")
+			f.peers.Register(s, "127.0.0.1:7781", "127.0.0.1:7782")
 			f.masters.Register(s)
 		}},
 		config.Group{Title: "What to show",
@@ -222,7 +221,7 @@ func (m *masters) awaitSecond(ctx context.Context, node *master.Node, end contex
 	}
 }
 
-// makeRoom opens what a master needs that leads with others, and takes the run along.
+// makeRoom opens what a master needs to lead with others, and takes the run over from the node that leads alone.
 func (m *masters) makeRoom(ctx context.Context, node *master.Node) (err error) {
 	if m.listening == nil {
 		if err = m.listen(); err != nil {
@@ -233,8 +232,8 @@ func (m *masters) makeRoom(ctx context.Context, node *master.Node) (err error) {
 	return err
 }
 
-// attend answers HTTP and waits for the end. When asked ends the crawl is stopped in order; when given ends, it is left
-// alone.
+// attend answers HTTP and waits for the end. When asked ends, the crawl is stopped in order; when given ends, the crawl
+// is left as it is.
 func (m *masters) attend(asked, given context.Context, node *master.Node,
 	tables ...[]console.Route) (master.Status, error) {
 	inner, cancel := context.WithCancel(given)

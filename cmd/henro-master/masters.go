@@ -33,8 +33,8 @@ import (
 	"henro/store/fsync"
 )
 
-// masters is this process among several masters of one crawl: it follows the one that leads, or leads. Whoever leads
-// does what a master alone does, on a state whose commits go to all.
+// masters is this process among several masters of one crawl: it follows the one that leads, or leads. The one that
+// leads does what a master alone does, on a state whose commits go to all.
 type masters struct {
 	*flags
 	o         master.Options
@@ -48,8 +48,8 @@ type masters struct {
 	listening net.Listener     // of the consensus
 	security  consensus.Security
 	address   string     // of the consensus
-	begun     master.Run // which this master led alone until it founded the group; zero: another one founded it
-	before    master.Run // as this copy of the state had it when this process began; of use when it was over
+	begun     master.Run // the run that this master led alone until it founded the group; zero: another one founded it
+	before    master.Run // the run in this copy of the state when this process began; if it was over, it is another one
 	met       bool       // a master leads, or has led, since then
 
 	grouped atomic.Bool                 // group is there
@@ -61,7 +61,7 @@ type masters struct {
 const (
 	lookEvery = 200 * time.Millisecond // whether the run is over, and what to tend
 	tendEvery = time.Second
-	// for the others to learn of the end; one that is gone is not waited for when the gossip knows, in 6 s
+	// for the others to learn of the end; after 6 s the gossip knows which are gone, and those are not waited for
 	farewell = 30 * time.Second
 	// what the crawl goes by is left beside this copy, for a look into it later
 	shareEvery = 10 * time.Second
@@ -70,7 +70,7 @@ const (
 	warnEvery  = time.Minute
 )
 
-// noLeader is what an operator is told then.
+// noLeader is the warning after leaderless.
 const noLeader = "no master leads: nothing is lent or stored. Start the masters that are missing: more than half of " +
 	"those with a vote must be there (henro masters). If they are lost for good, henro masters recover makes this " +
 	"copy of the state the only one. A standby that is new waits here until a master that leads adds it"
@@ -150,7 +150,8 @@ func (o *others) members() (all []consensus.Member) {
 	return all
 }
 
-// notify keeps the list of the other masters, and gives the master that leads here the news.
+// notify keeps the list of the other masters, and passes events that are not about the group to the master, if one leads
+// here.
 func (m *masters) notify(event cluster.Event) {
 	m.others.notice(event)
 	if node := m.node.Load(); node != nil && !m.isOfGroup(event) {
@@ -168,8 +169,8 @@ func (m *masters) noticeAlone(event cluster.Event) (tell bool) {
 	return true
 }
 
-// isOfGroup reports that news are of a master of the same group: which of them leads is not for the gossip to say, and
-// one that does not yet know that it is deposed is no rival.
+// isOfGroup reports that an event is about a master of the same group. Which of them leads is decided by the group and
+// not by the gossip, and one that does not yet know that it is deposed is no rival.
 func (m *masters) isOfGroup(event cluster.Event) bool {
 	c, down := memberOf(event)
 	return !down && c.Consensus != "" && m.group.Has(c.Name, c.Consensus)
@@ -290,7 +291,7 @@ func (m *masters) runKept() (run master.Run, err error) {
 	return run, err
 }
 
-// isOver reports whether the run that this process was started for is over: one that was over before is not it.
+// isOver reports whether the run that this process was started for is over. A run that was over before is another one.
 func (m *masters) isOver(run master.Run) bool {
 	return run.Over && !(m.before.Over && run.Begun.Equal(m.before.Begun))
 }
@@ -372,8 +373,8 @@ func (m *masters) lead(ctx context.Context) (end master.Summary, err error) {
 	return master.SummaryOf(status), m.announceEnd(o.Run, l)
 }
 
-// goOn makes the options of the crawl as the masters have kept it. What this process was given changes it only where a
-// run begins.
+// goOn makes the options of the crawl as the masters have kept it. Settings given to this process change the crawl only
+// where a run begins.
 func (m *masters) goOn(founded bool, run master.Run) (o master.Options, endNames func(), err error) {
 	if founded {
 		return m.o, func() {}, nil
@@ -508,8 +509,9 @@ func keepRun(state *store.State, run master.Run) error {
 	return keep(state, master.RunName, b)
 }
 
-// takeOver puts the files of the crawl's directory there that the masters have kept, or has them kept, if this master
-// has founded the group. It returns the run under way, which last is unless it is over; the zero Run: there is none.
+// takeOver writes the files that the masters have kept into the crawl's directory or, if this master has founded the
+// group, has the files of the directory kept. It returns the run under way: last, unless that is over; the zero Run:
+// there is none.
 func (m *masters) takeOver(state *store.State, last master.Run) (run master.Run, err error) {
 	for _, name := range master.SharedFiles {
 		path := filepath.Join(m.o.Dir, name)
@@ -545,7 +547,7 @@ func (m *masters) takeOver(state *store.State, last master.Run) (run master.Run,
 // founded reports whether this master has founded the group and did not lead it yet.
 func (m *masters) founded() bool { return !m.begun.Begun.IsZero() }
 
-// announceEnd has the other masters know that the run is over, and waits until all that are there do.
+// announceEnd writes into the state that the run is over, and waits until all masters that are there have it.
 func (m *masters) announceEnd(run master.Run, l *consensus.Leadership) error {
 	if err := keepRun(l.State, run); err != nil {
 		return err
@@ -568,7 +570,7 @@ func (m *masters) announceEnd(run master.Run, l *consensus.Leadership) error {
 	return nil
 }
 
-// linger stays until the master that leads is gone: it needs a majority to tell one that is slow of the end.
+// linger waits until the master that leads is gone: to have a slow master know of the end it needs a majority.
 func (m *masters) linger() {
 	looking := time.NewTicker(lookEvery)
 	defer looking.Stop()

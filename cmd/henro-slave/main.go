@@ -75,8 +75,7 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 	cmd.SetFlagErrorFunc(config.FlagError)
 	config.AddFlags(cmd,
 		config.Group{Title: "How nodes meet", Register: func(f *pflag.FlagSet) {
-			peers.Register(f, "127.0.0.1:0",
-				"127.0.0.1:0")
+			peers.Register(f, "127.0.0.1:0", "127.0.0.1:0")
 		}},
 		config.Group{Title: "How to work", Register: func(f *pflag.FlagSet) {
 			f.StringVar(&dir, "dir", "slave", "`DIR` for the archive")
@@ -168,8 +167,8 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	if sender != nil { // what was open until now
 		final, cancel := context.WithTimeout(context.WithoutCancel(ctx), collectFor)
 		if _, err := sender.Pass(final); err != nil {
-			log.WithField("err",
-				err).Error("files are not collected; they stay here, and the next start of this slave sends them")
+			log.WithField("err", err).
+				Error("files are not collected; they stay here, and the next start of this slave sends them")
 		}
 		cancel()
 	}

@@ -89,7 +89,7 @@ func (p *Page) Score() float64 {
 	return min(p.Asked(), p.Text, p.Pixels)
 }
 
-// Draw takes pages of an archive by lot: the latest capture of each that was answered with a page.
+// Draw draws pages of an archive at random: of each the latest capture that has a page.
 func Draw(archive *captures.Archive, o Options) ([]cdxj.Entry, error) {
 	random := rand.New(rand.NewPCG(o.Seed, 0))
 	var drawn []cdxj.Entry
