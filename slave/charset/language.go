@@ -86,9 +86,7 @@ func primary(lang string) string {
 		lang = lang[:i]
 	}
 	switch {
-	case lang == "jp": // a country, but everybody knows what is meant
-		return "ja"
-	case lang == "jpn":
+	case lang == "jpn", lang == "jp": // jp is a country, but its language is meant
 		return "ja"
 	case len(lang) > 8:
 		return ""

@@ -184,8 +184,7 @@ func (c *Client) Reserved() int64 { return c.memory.reserved(c.o.Memory) }
 func (c *Client) Scarce() bool { return 2*c.Reserved() >= c.o.Memory }
 
 func targetOf(u weburl.URL) target {
-	t := target{host: u.Host(), name: strings.Trim(u.Hostname(), "[]"), port: u.Port(), tls: u.Scheme() == "https"}
-	return t
+	return target{host: u.Host(), name: strings.Trim(u.Hostname(), "[]"), port: u.Port(), tls: u.Scheme() == "https"}
 }
 
 // String is for people who print it.

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"fmt"
@@ -118,29 +119,20 @@ func DefaultOptions() Options {
 // orDefaults fills what is zero.
 func (o Options) orDefaults() Options {
 	d := DefaultOptions()
-	fill(&o.Accept, d.Accept)
-	fill(&o.ConnectTimeout, d.ConnectTimeout)
-	fill(&o.IdleTimeout, d.IdleTimeout)
-	fill(&o.TotalTimeout, d.TotalTimeout)
-	fill(&o.MaxHead, d.MaxHead)
-	fill(&o.MaxBody, d.MaxBody)
-	fill(&o.MaxDecoded, d.MaxDecoded)
-	fill(&o.MaxRatio, d.MaxRatio)
-	fill(&o.IdleConnections, d.IdleConnections)
-	fill(&o.KeepIdle, d.KeepIdle)
-	fill(&o.DNSTimeout, d.DNSTimeout)
-	fill(&o.DNSNames, d.DNSNames)
-	if o.Memory == 0 {
-		o.Memory = 64<<20 + o.largest()
-	}
+	o.Accept = cmp.Or(o.Accept, d.Accept)
+	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, d.ConnectTimeout)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, d.IdleTimeout)
+	o.TotalTimeout = cmp.Or(o.TotalTimeout, d.TotalTimeout)
+	o.MaxHead = cmp.Or(o.MaxHead, d.MaxHead)
+	o.MaxBody = cmp.Or(o.MaxBody, d.MaxBody)
+	o.MaxDecoded = cmp.Or(o.MaxDecoded, d.MaxDecoded)
+	o.MaxRatio = cmp.Or(o.MaxRatio, d.MaxRatio)
+	o.IdleConnections = cmp.Or(o.IdleConnections, d.IdleConnections)
+	o.KeepIdle = cmp.Or(o.KeepIdle, d.KeepIdle)
+	o.DNSTimeout = cmp.Or(o.DNSTimeout, d.DNSTimeout)
+	o.DNSNames = cmp.Or(o.DNSNames, d.DNSNames)
+	o.Memory = cmp.Or(o.Memory, 64<<20+o.largest())
 	return o
-}
-
-func fill[T comparable](field *T, standard T) {
-	var zero T
-	if *field == zero {
-		*field = standard
-	}
 }
 
 // largest is what one response can take: its wire bytes, the same without chunk framing, and what they decode to.
