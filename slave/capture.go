@@ -20,8 +20,8 @@ import (
 	"henro/store/archive/warc"
 )
 
-// leaveOut says why a response is not archived, if it is not. Redirects and 304 are, whatever they lead to: without
-// them a replay does not find what is there.
+// leaveOut says why a response is not archived; None: it is. Redirects and 304 are always archived: without them a
+// replay does not find what is there.
 func leaveOut(m *parse) admission.Reason {
 	v := m.visited
 	switch {
@@ -63,7 +63,7 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 		long := len(r.Payload) >= warc.MinIdentical
 		x.Earlier = p.earlier(m, v, x.PayloadDigest, long)
 		whole = x.Earlier == nil && long && r.Truncated == ""
-		if x.Earlier != nil { // of an answer that says so itself, "not modified", there is no payload
+		if x.Earlier != nil { // a 304 has no payload
 			v.IdenticalBytes = uint64(len(r.Payload))
 		}
 	}
@@ -82,9 +82,9 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	}, p.slave)
 }
 
-// earlier returns the capture that holds the payload of a page, nil if it is to be stored: it did not change, or the
-// payload was archived under another URL. The latter is asked for first, because the capture that a page had may be a
-// revisit itself, and not every reader follows more than one.
+// earlier returns the capture that holds the payload of a page already, of this URL or of another one; nil: the payload
+// is to be stored. The index of payloads is asked first, because the last capture of this URL may be a revisit itself,
+// and not every reader follows more than one.
 func (p *Parser) earlier(m *parse, v *messages.PageVisited, digest warc.Digest, long bool) *warc.Earlier {
 	unmodified := m.response.Status == http.StatusNotModified && v.Unchanged
 	if unmodified {

@@ -14,8 +14,8 @@ import (
 	"henro/store/fingerprint"
 )
 
-// mayName reports whether a document of this media type may be a sitemap or a feed. What it is says its beginning:
-// servers give all of these types to all of these documents.
+// mayName reports whether a document of this media type may be a sitemap or a feed. Its first bytes decide: servers
+// give all of these types to all of these documents.
 func mayName(mime string) bool {
 	switch mime {
 	case "text/plain", "application/octet-stream", "binary/octet-stream", "application/gzip", "application/x-gzip",
@@ -25,13 +25,13 @@ func mayName(mime string) bool {
 	return strings.HasSuffix(mime, "xml") || strings.Contains(mime, "rss") || strings.Contains(mime, "atom")
 }
 
-// fresh is how young a lastmod may be: one that is as old as the answer was made for it, and says nothing. One that was
-// true is still there at the next reading.
+// fresh is the least age of a lastmod that is believed: a younger one was made with the answer and says nothing. If it
+// was true, it is still there at the next reading.
 const fresh = time.Minute
 
-// entries makes links of what a sitemap or a feed names, each with its hint for an anchor. Its main content is what it
-// says, in whatever order that comes and however it is written; in the place of a sketch stands which pages it names,
-// whatever it says of them.
+// entries makes links of what a sitemap or a feed names, each with its hint for an anchor. The digest of the document's
+// main content is that of its URLs and dates, whatever their order and form; the digest of its URLs alone stands in the
+// place of a sketch.
 func (p *Parser) entries(m *parse, set *messages.LinkSet) {
 	r, v := m.response, m.visited
 	now := r.Started

@@ -48,8 +48,8 @@ type (
 	}
 )
 
-// maxLight is how large a page may be that goes to a Parser with others: 98 of 100 are smaller. One of 27 MB takes half
-// a second, for which an ordinary host's next request waited if both had the same Parser.
+// maxLight is the largest page in bytes that is dealt to the Parsers in turn; 98 of 100 are smaller. One of 27 MB takes
+// half a second, for which the next request of an ordinary host waited when both had the same Parser.
 const maxLight = 256 << 10
 
 // fullRest is how long a lease that keeps too much waits before it looks again.

@@ -34,7 +34,7 @@ type usage struct {
 type standing uint8
 
 const (
-	away  standing = iota // it wants nothing: its pages are parsed, say
+	away  standing = iota // it wants no connection: its pages are being parsed, say
 	rests                 // its host rests
 	waits                 // for a connection
 	holds                 // a connection

@@ -60,10 +60,10 @@ type Parser struct {
 	builder  *warc.Builder
 	unique   once             // of found, by URL and kind
 	written  once             // of the references at hand, as they are written
-	found    messages.LinkSet // as it grows: its rooms are kept, and copied when it is whole
+	found    messages.LinkSet // as it grows; its arrays are kept for the next page, and copied when it is whole
 	bytes    int              // of the URLs and texts of found
 	urls     []weburl.URL     // found.Urls, parsed
-	follow   []walk.Visit     // of these, what the Fetcher is sent; its room is kept likewise
+	follow   []walk.Visit     // of these, what the Fetcher is sent; its array is kept likewise
 	fields   []warc.Field     // of a metadata record
 	waiting  []*parse         // in order of arrival; at most walk.MaxAhead of each lease
 	chosen   bool             // a choose is in the mailbox
@@ -138,11 +138,11 @@ func (m *parse) made() *factMade {
 }
 
 type (
-	choose    struct{} // which page is parsed next, when all that has come so far is among those that wait
-	gateOpens struct{} // perhaps, for the pages that wait
+	choose    struct{} // says to choose the next page, once all that has come so far is among those that wait
+	gateOpens struct{} // says to look whether a page that waits at the gate may be parsed
 )
 
-// gateEvery is how often that is looked at: the master stores facts several times a second.
+// gateEvery is how often a Parser looks at the gate: the master stores facts several times a second.
 const gateEvery = 20 * time.Millisecond
 
 func (p *Parser) chooseSoon(ctx actor.Context) {
@@ -304,7 +304,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 	if m.follow {
 		p.pick(m, set, found)
 	}
-	if p.bytes > maxRoom || len(p.document.Links) > maxRoomLinks { // the rooms of a link farm are not kept
+	if p.bytes > maxRoom || len(p.document.Links) > maxRoomLinks { // the arrays of a link farm are not kept
 		p.found, p.urls, p.follow, p.document, p.resolver = messages.LinkSet{}, nil, nil, links.Document{}, nil
 		p.unique, p.written = once{}, once{}
 	}
@@ -342,15 +342,15 @@ func (p *Parser) countLinks(made *factMade) int {
 // linkRoom is what a link takes beside its texts: two headers of strings, kind and flags.
 const linkRoom = 34
 
-// maxRoom is how large the links of a page may be for their rooms to be kept for the next, maxRoomLinks how many: some
-// 200 bytes of rooms each, also of those that lead to the same page.
+// maxRoom is how many bytes the links of a page may have for their arrays to be kept for the next page, maxRoomLinks
+// how many links: some 200 bytes of arrays each, also those that lead to the same page.
 const (
 	maxRoom      = 256 << 10
 	maxRoomLinks = 4096
 )
 
-// together returns copies of texts that lie in one string, and hold nothing else: those of a Document lie between all
-// that was written in its links, which would wait with them until they are stored.
+// together returns copies of texts in one string that holds nothing else. The anchor texts of a Document lie in one
+// string with all its references, which would stay in memory with them until they are stored.
 func together(texts []string) []string {
 	size := 0
 	for _, text := range texts {
@@ -401,15 +401,15 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 	return base
 }
 
-// wordsUnasked reports that nobody asks for the words of a page: its bytes are those of the last visit, so the state
-// has what follows from them, and no rule looks at them at each visit. Its links are judged again: what is admitted
-// changes with the rules, the stop list and the room of the crawl.
+// wordsUnasked reports that the words of a page need not be read: its bytes are those of the last visit, so the state
+// has what follows from them, and no rule looks at the words at each visit. Its links are judged again all the same:
+// what is admitted changes with the rules, the stop list and the room of the crawl.
 func (p *Parser) wordsUnasked(m *parse) bool {
 	return m.visited.Unchanged && !p.o.Metadata && !m.rules.Near && len(m.rules.Languages) == 0 &&
 		m.rules.admission.Topic == nil
 }
 
-// words says of a page what its words say: the language, the topic, the sketch.
+// words fills in what follows from the words of a page: the language, the topic, the sketch.
 func (p *Parser) words(m *parse) {
 	d, v := &p.document, m.visited
 	v.Language = charset.Language(d.Lang, v.Charset, d.Text)
@@ -527,8 +527,8 @@ func (p *Parser) add(set *messages.LinkSet, to weburl.URL, kind outlink.Kind, fl
 	return true
 }
 
-// apart is the kind of a link if a link of another kind to the same URL is another link: a frame is a requisite, also
-// where a link names it too.
+// apart is the kind by which links to one URL are told apart; 0 for all that only name a page. A frame stays apart from
+// them: it is a requisite, also where a link names it too.
 func apart(kind outlink.Kind) outlink.Kind {
 	if kind.Navigates() && kind.Class() == 0 {
 		return 0

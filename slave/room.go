@@ -19,12 +19,12 @@ const archiveRest = 3 * time.Second
 // room for a few bytes does not have pages fetched that it cannot hold.
 const archiveRoom = 8 << 20
 
-// room is whether there is any in the archive.
+// room says whether there is room in the archive.
 type room struct {
-	lacking bool // captures could not be written, and no room was found since
-	seeking bool // it is looked for
-	sought  sync.WaitGroup
-	resting time.Time // it is not looked for until then
+	lacking bool           // captures could not be written, and no room was found since
+	seeking bool           // a goroutine looks for room
+	sought  sync.WaitGroup // that goroutine
+	resting time.Time      // no room is looked for until then
 }
 
 // roomSought says whether there is room in the archive again.

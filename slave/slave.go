@@ -99,8 +99,8 @@ const ActorName = "slave"
 // masterSilence is how many requests for work may go unanswered before the slave registers again.
 const masterSilence = 5
 
-// farewell is how long a slave that has finished everything waits for a master to take it: as long as one needs to be
-// started again.
+// farewell is how long a slave that has finished everything waits for a master to take its facts: as long as a master
+// needs to be started again.
 const farewell = 10 * time.Second
 
 // Slave is the actor that holds leases and owes facts.
@@ -164,7 +164,7 @@ func Props(o Options, log *logrus.Entry) (*actor.Props, error) {
 // Receive is the table of contents.
 func (s *Slave) Receive(ctx actor.Context) {
 	if _, counted := ctx.Message().(*CountsAsked); s.ending && !counted {
-		s.Failed(ctx, ctx.Message()) // what the gossip says is said once, and counts for the next
+		s.Failed(ctx, ctx.Message()) // the gossip says it only once, and the Slave after a restart must know it
 		if batch, ok := ctx.Message().(*messages.TaskBatch); ok {
 			s.refuse(ctx, batch.Tasks...)
 		}
@@ -442,9 +442,9 @@ func (s *Slave) drop(ctx actor.Context, id uint64) {
 	s.checkDrained(ctx)
 }
 
-// releaseFetcher is done with a Fetcher that has made its end. What it fetched last may wait for others to share a sync
-// with; when there are fewer others than processors, waiting is all that is done meanwhile, for the host's next lease
-// comes after the sync.
+// releaseFetcher ends a Fetcher that has finished. Its last captures may wait for others to share a sync. When fewer
+// hosts are asked than there are Parsers, that wait only costs time, since the host's next lease comes after the sync:
+// so the Archivist is asked to sync now.
 func (s *Slave) releaseFetcher(ctx actor.Context, m *fetcherGone) {
 	l := s.leases[m.lease]
 	if l == nil || l.fetcher == nil {

@@ -17,8 +17,8 @@ const mastersKept = 64
 // once.
 type gossip struct {
 	masters  []*MasterSeen  // that are there, the latest seen last
-	latest   messages.Claim // of the crawl that is worked for, the one that leads; none: no master of it said a term
-	latestAt time.Time      // when its master was there
+	latest   messages.Claim // of the master that leads the crawl that is worked for; zero: no master of it named a term
+	latestAt time.Time      // when that master was last there
 }
 
 func (g *gossip) see(m *MasterSeen) {
@@ -165,8 +165,8 @@ func (s *Slave) turnTo(ctx actor.Context, m *MasterSeen) {
 	s.register(ctx)
 }
 
-// follow goes to the master that another one says leads, if the gossip knows it. Should that one not welcome this slave
-// within a tick, the gossip decides again.
+// follow goes to the master that leads by the word of another one, if the gossip knows it. If it does not welcome this
+// slave within a tick, the gossip decides again.
 func (s *Slave) follow(ctx actor.Context, m *messages.NotLeading) {
 	claim := messages.Claim{Crawl: m.Crawl, Term: m.Term, Boot: m.Boot}
 	if !claim.Beats(s.bond.claim) || s.bond.latest.Beats(claim) {

@@ -25,8 +25,8 @@ type window struct {
 // more, all of them start again.
 const maxBeyond = 4096
 
-// account counts the bytes of one lease: where they are too many, those leases wait that keep more than their share,
-// and no other.
+// account counts the bytes of one lease. Where all together are too many, only those leases wait that keep more than
+// their share.
 //
 // It also is the flow of the lease under start-time fair queuing (Goyal, Vin and Cheng 1996), by which hosts share the
 // Parsers and the memory of large bodies, whatever their pages cost. A page's start tag is the service tag of its lease
@@ -35,7 +35,7 @@ const maxBeyond = 4096
 type account struct {
 	window   *window
 	count    atomic.Int64
-	unparsed atomic.Int64 // of these, those of responses
+	unparsed atomic.Int64 // of these, those of responses that wait to be parsed
 	served   atomic.Int64 // service tag in nanoseconds
 }
 
@@ -47,7 +47,7 @@ func (w *window) open(host string) *account {
 	return kept
 }
 
-// close ends it.
+// close ends the account.
 func (w *window) close(host string, kept *account) {
 	if served := kept.served.Load(); served > w.served.Load() {
 		if len(w.beyond) >= maxBeyond {
@@ -114,9 +114,10 @@ func (a *account) wait(responses, bytes int) {
 }
 
 const (
-	// gatedBody is from what size on a response waits while facts of many bytes do: its links may be ten times as much.
+	// gatedBody is the size in bytes from which on a response waits while facts of many bytes do: its links may be ten
+	// times as much.
 	gatedBody = 64 << 10
-	// storedWithin is how long no facts may have been stored until nothing waits for that any more: there is no master.
+	// storedWithin is how long a response waits while no facts are stored: after it there is taken to be no master.
 	storedWithin = 5 * time.Second
 	// restCredit is what a lease of which nothing waited has before those that are level, one of which is served.
 	restCredit = 20 * time.Millisecond
@@ -125,9 +126,9 @@ const (
 	linkCost = 20 * time.Microsecond
 )
 
-// gated says that a large response is not to be parsed yet, because what is made of responses has not been stored: of
-// half of the bytes that may be kept if its lease has more than a share of them, and of all of them in any case. The
-// requests under way when full became true bring as many pages as there are leases, which would be parsed all the same.
+// gated says that a large response is not to be parsed yet, because records and facts wait: once they take half of the
+// bytes that may be kept, if its lease has more than its share, and once they take all, in any case. Without it the
+// requests that were under way when full became true would have as many pages parsed as there are leases.
 func (a *account) gated(now time.Time) bool {
 	w := a.window
 	facts := w.bytes.count.Load() - w.unparsed.Load()
@@ -136,6 +137,6 @@ func (a *account) gated(now time.Time) bool {
 		now.Sub(time.Unix(0, w.storedAt.Load())) < storedWithin
 }
 
-// behind says that the Parsers have enough to do: a lease with a page among it waits for that page, so that there are
-// at most as many more as there are leases.
+// behind says that the Parsers have enough to do. A lease whose page waits for them fetches no other then, so that at
+// most one more page of each lease comes.
 func (w *window) behind() bool { return int(w.responses.count.Load()) >= w.responses.bound }

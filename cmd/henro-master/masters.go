@@ -150,8 +150,8 @@ func (o *others) members() (all []consensus.Member) {
 	return all
 }
 
-// notify keeps the list of the other masters, and passes events that are not about the group to the master, if one leads
-// here.
+// notify keeps the list of the other masters, and passes events that are not about the group to the master, if one
+// leads here.
 func (m *masters) notify(event cluster.Event) {
 	m.others.notice(event)
 	if node := m.node.Load(); node != nil && !m.isOfGroup(event) {

@@ -175,8 +175,8 @@ func subpart(b []byte) int {
 
 var utf8BOM = []byte("\xef\xbb\xbf")
 
-// Detect finds the encoding of a page from the Content-Type it came with and from its bytes. Certain means that it is
-// declared, and as browsers would understand it.
+// Detect finds the encoding of a page from the Content-Type it came with and from its bytes. Certain means that the
+// page declares it, in a way that browsers understand.
 func Detect(contentType string, body []byte) (name string, certain bool) {
 	if name := byteOrderMark(body); name != "" {
 		return name, true

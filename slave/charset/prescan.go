@@ -8,7 +8,7 @@ import (
 const (
 	// sniffed is how much the standard looks at.
 	sniffed = 1024
-	// headBound is how far a head is searched that is longer: Chromium goes to its end.
+	// headBound is how far a longer head is searched: Chromium goes to its end.
 	headBound = 64 << 10
 )
 

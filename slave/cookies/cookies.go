@@ -121,8 +121,8 @@ type Jar struct {
 }
 
 // New makes the jar of a host, "scheme://name[:port]", from what was kept of it and from a cookie file, if there is
-// one. The file goes first where it is another than the one that was read before: somebody has logged in again. Lines
-// that cannot be read are left out; nil: the host is none.
+// one. A file that is not the one that was read before overrules what was kept: somebody has logged in again. Lines
+// that cannot be read are left out. New returns nil if the host cannot be parsed.
 func New(host string, kept []byte, file *File, now time.Time) *Jar {
 	u, err := url.Parse(host + "/")
 	if err != nil {

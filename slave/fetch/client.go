@@ -83,7 +83,7 @@ type Response struct {
 	// could be had.
 	BodyErr error
 
-	// Started is when the host was first troubled by this visit: the start of the connect, or of the request on a kept
+	// Started is when this visit first cost the host something: the start of the connect, or of the request on a kept
 	// connection.
 	Started time.Time
 	// Took is the time from Started to the last byte, or to giving up, without waits for memory: e of equation (9).
@@ -104,8 +104,8 @@ type Response struct {
 }
 
 // Release gives the memory of a response back: call it when the bytes are archived and scanned. All byte slices are
-// void then; Header and the rest stay. The slices of a large Response are void too once it is collected; until then one
-// that is not released keeps its share of Options.Memory.
+// void then; Header and the rest stay. A large Response that is not released keeps its share of Options.Memory until it
+// is garbage-collected, and its slices are void from then on.
 func (r *Response) Release() {
 	r.share.release()
 	r.RequestBytes, r.ResponseHead, r.RawBody, r.Payload, r.Body = nil, nil, nil, nil, nil
@@ -187,7 +187,7 @@ func targetOf(u weburl.URL) target {
 	return target{host: u.Host(), name: strings.Trim(u.Hostname(), "[]"), port: u.Port(), tls: u.Scheme() == "https"}
 }
 
-// String is for people who print it.
+// String sums the response up in one line.
 func (r *Response) String() string {
 	if r.Status == 0 {
 		return fmt.Sprintf("%s: %v (%v)", r.URL, r.Reason, r.Err)

@@ -21,7 +21,7 @@ import (
 
 const (
 	ratioFrom   = 1 << 20 // decoded bytes from which the ratio is looked at
-	maxCodings  = 3       // layers of coding; more is a joke
+	maxCodings  = 3       // layers of coding; no honest server has more
 	maxZstdSize = 8 << 20 // window of zstd on the web (RFC 9659)
 )
 
@@ -32,7 +32,7 @@ type decoders struct {
 	wide chan struct{}
 }
 
-// wideTurns is how many brotli and zstd streams are decoded at once for each processor: what more of them would gain is
+// wideTurns is how many brotli and zstd streams are decoded at once for each processor: more of them would gain
 // nothing, and each may take a window of 16 MiB.
 const wideTurns = 2
 
@@ -84,8 +84,8 @@ func (d *decoders) layer(coding string, r *bytes.Reader, under io.Reader) (io.Re
 	return nil, nil, fmt.Errorf("%w %q", errCoding, coding)
 }
 
-// steps hands on little at a time: the brotli reader takes 32 kB ahead, and for what it has taken the ratio allows it
-// to unpack. A bomb was unpacked to 7 MB before it was seen; now to 1.6.
+// steps hands on 4 kB at a time. The brotli reader takes 32 kB ahead, and MaxRatio counts all that was taken, so that a
+// bomb was unpacked to 7 MB before it was seen; now to 1.6.
 type steps struct{ io.Reader }
 
 func (s steps) Read(b []byte) (int, error) { return s.Reader.Read(b[:min(len(b), 4<<10)]) }

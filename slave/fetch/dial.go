@@ -221,9 +221,9 @@ func (d *dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
 		}
 		return c, nil
 	}
-	// a probe every 15 s is not worth it for a minute
+	// TCP probes every 15 s are not worth it for a connection that is kept for a minute
 	dialer := net.Dialer{Control: d.o.Control, FallbackDelay: -1, KeepAlive: -1}
-	if d.proxy != nil { // somebody who may has said where it is
+	if d.proxy != nil { // the operator has said where it is: the guard does not judge that
 		dialer.Control = nil
 	}
 	return dialer.DialContext(ctx, "tcp", addr)

@@ -13,8 +13,8 @@
 //
 // Invariants:
 //   - Fetch never fails: a Response has a Status, or a Reason from the closed set and no Status;
-//   - no byte of a URL's host is asked for at an address the guard forbids, whatever DNS, a redirect or a table says,
-//     because the guard stands at the connect;
+//   - nothing is asked at an address that the guard forbids, whatever DNS, a redirect or a table says: the guard judges
+//     the address of each connect;
 //   - a fetch ends before Options.TotalTimeout, whatever the server does;
 //   - memory is bounded: each fetch holds at most three small buffers (256 kB) outside the budget, everything larger is
 //     reserved from Options.Memory before it is read, and lies outside the heap; decompressors with wide windows take

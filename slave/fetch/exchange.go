@@ -35,8 +35,8 @@ type exchange struct {
 }
 
 // run visits: by the connection kept for the host, or by a new one. A kept connection that turns out to be closed is
-// replaced as long as no byte of the request was sent. Once it was, the host may have seen the request, and the caller
-// is reported: a second one sent at once (RFC 9112 9.3.1 allows it) would not keep the interval.
+// replaced as long as no byte of the request was sent. Once a byte was, the host may have seen the request, and
+// Response.Stale tells the caller: a second one sent at once (RFC 9112 9.3.1 allows it) would not keep the interval.
 func (x *exchange) run(ctx context.Context) error {
 	c := x.client.pool.take(x.to.host)
 	for reused := c != nil; ; reused = false {
@@ -136,9 +136,8 @@ func (x *exchange) read(ctx context.Context, c *connection, most int) error {
 	}
 }
 
-// room makes room for at least one byte more, up to most in all: most of them freely, what is beyond unreserved in
-// steps of the budget. What a chunked body is freed of its framing into is reserved with it, so that what has come can
-// always be put together.
+// room makes room for at least one byte more, up to most in all. What goes beyond unreserved is taken from the budget
+// in steps. For a chunked body twice as much is reserved, so that there is always room for its payload too.
 func (x *exchange) room(ctx context.Context, most int) error {
 	n, have := len(x.wire.b), cap(x.wire.b)
 	if n < have {

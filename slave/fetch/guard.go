@@ -157,7 +157,7 @@ func (o *Options) permit(addr netip.Addr) error {
 // ownNames are ends of names that lead into the network of the machine that looks them up (RFC 6761, 6762, 8375, 9476).
 var ownNames = []string{"localhost", "local", "internal", "home.arpa", "test", "alt"}
 
-// permitName judges what a proxy is asked to look up: an address as ever, a name by itself alone.
+// permitName judges what a proxy is asked to look up: an address as permit does, a name by its spelling alone.
 func (o *Options) permitName(name string) error {
 	if addr, err := netip.ParseAddr(name); err == nil {
 		return o.permit(addr)

@@ -36,9 +36,9 @@ func (b *buffer) large() bool { return b != nil && b.size < 0 }
 // 27 MB whose length was not known cost 117 MB, in buffers four times as large as the one before, and the collector let
 // as much garbage lie beside them.
 //
-// The budget is taken in steps. A fetch that finds it used up waits, unless the last share is free: that is set apart,
-// large enough for any one response to its end, so that one of those that wait always gets on: the one that was served
-// least.
+// The budget is taken in steps. A fetch that finds it used up waits, unless the last share is free. That share is set
+// apart and large enough for any response to its end, so that of the fetches that wait one always gets on: the one that
+// was served least.
 type memory struct {
 	free   [len(sizes)]sync.Pool
 	extent int   // bytes of a region
@@ -115,8 +115,8 @@ func (m *memory) region(n int) []byte {
 	return takeRegion(m.extent)
 }
 
-// rest gives the memory of a region back to the system. The address space is kept: there are never more regions than
-// steps in the budget, and a read in a slice that is void finds zeros, or another's bytes, as in a buffer
+// rest gives the memory of a region back to the system and keeps its address space: there are never more regions than
+// steps in the budget, and who reads a slice that is void finds zeros, or the bytes of another response, as in a buffer
 // that is reused.
 func (m *memory) rest(region []byte, used int) {
 	m.mu.Lock()

@@ -24,12 +24,12 @@ const (
 	minTTL     = 30 * time.Second
 	maxTTL     = time.Hour
 	absentTTL  = 5 * time.Minute  // no such name, when the answer does not say how long (RFC 2308)
-	failureTTL = 20 * time.Second // no answer: the pages waiting for the name need not each wait for three timeouts
+	failureTTL = 20 * time.Second // no answer: not every page of the name must wait for three timeouts
 
 	dnsTries     = 3 // one and two retries
 	maxAddresses = 8 // of one name, tried one after the other
 
-	// what IPv6 may take longer than IPv4; RFC 8305 3 has 50 ms, people wait there
+	// what IPv6 may take longer than IPv4. RFC 8305 3 has 50 ms, for browsers, where a person waits
 	resolutionDelay = 250 * time.Millisecond
 )
 

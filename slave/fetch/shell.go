@@ -120,7 +120,7 @@ var nothing = http.Header{}
 func (transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	v, ok := req.Context().Value(visitingKey{}).(*visiting)
 	if !ok {
-		return nil, errNoURL // a request of colly's own: there is none, and none shall be
+		return nil, errNoURL // a request that colly makes by itself: it makes none, and must not
 	}
 	v.ran = true
 	if v.err = v.exchange.run(v.Context); v.err != nil {

@@ -130,7 +130,7 @@ func (d *Document) Scan(html []byte, o Options) {
 	d.reset(o)
 	d.html = html
 	d.scan(0)
-	if d.keepText && len(d.Text) == 0 && d.skipped > 0 { // all of it navigation: then that is what the page is
+	if d.keepText && len(d.Text) == 0 && d.skipped > 0 { // all of it is navigation, which then counts as the text
 		second := Document{keepText: true, keepAside: true, o: o, html: html, Text: d.Text, scratch: d.scratch,
 			anchorLink: -1}
 		second.o.MaxLinks = 0

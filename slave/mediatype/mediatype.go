@@ -6,7 +6,7 @@
 // found out from the bytes; whatever else a host says is believed, images apart, which are told from each other by
 // their first bytes. mime.ParseMediaType of the standard library refuses half of what browsers read.
 //
-// Invariants: Parse(t.String()) returns t; nothing is looked at beyond the first 1,445 bytes.
+// Invariant: nothing is looked at beyond the first 1,445 bytes.
 package mediatype
 
 import (

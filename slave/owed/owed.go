@@ -32,7 +32,7 @@ type Fact struct {
 	reported bool // once or more
 }
 
-// Account is told what is kept, and says whether a bound is near.
+// Account counts what is kept, and says whether a bound is near.
 type Account interface {
 	Keep(facts, bytes int)
 	Filling() bool
@@ -110,7 +110,7 @@ func (l *Lease) Report(now time.Time) (reports [][]*messages.Fact) {
 	return reports
 }
 
-// aged is the fact with its age.
+// aged is the message of the fact with its age. One that was reported is copied first, since it must not change.
 func (f *Fact) aged(now time.Time) *messages.Fact {
 	m := f.Message
 	if f.reported && !f.Started.IsZero() {

@@ -23,8 +23,8 @@ type File struct {
 // TDM reports that what is asked for is tdmrep.json.
 func (f *File) TDM() bool { return f.found != nil }
 
-// Answered is the file after an answer, as the agent of that name reads it (RFC 9309 2.3.1), and one that obeys
-// tdmrep.json or not.
+// Answered is the file after an answer, as the agent of that name reads it (RFC 9309 2.3.1). With tdm, tdmrep.json is
+// asked for too.
 func (f File) Answered(a *Answer, agent string, tdm bool) File {
 	host, failed := f.Ask.Host(), a.Reason != messages.Reason_NONE
 	rules := f.found

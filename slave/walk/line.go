@@ -123,7 +123,7 @@ func (l *line) follow(v *Visit, takes func(url string) bool) {
 	l.queue = slices.Insert(l.queue, at, *v)
 }
 
-// promote makes a page of a requisite that waits, when a link leads there.
+// promote makes a requisite that waits a page too, when a link leads there.
 func (l *line) promote(to *Visit) {
 	if to.isRequisite() || l.pages == 0 {
 		return

@@ -172,9 +172,9 @@ func (w *Walk) Asked() *Visit { return w.asked }
 // Answered takes what came of the request under way. It reports whether that is to be parsed: not what is asked for
 // again, by this lease or, where the visit was canceled, by another.
 func (w *Walk) Answered(now time.Time, a *Answer) bool {
-	// The interval is owed to the host by the host's own clock, which saw the request begin some time after us: so it
-	// runs from the end. (From the start it was undercut by as much as connecting took: 13 ms for 20 were seen in the
-	// log of a busy host.)
+	// The host measures the interval by its own clock, and saw the request begin some time after us: so the interval
+	// runs from the end. (From the start it was too short by as long as connecting took: the log of a busy host showed
+	// 13 ms for 20.)
 	w.pageAt = now.Add(w.interval(now, a, w.Task.IntervalNs))
 	w.requisiteAt = now.Add(w.interval(now, a, w.Task.RequisiteIntervalNs))
 	v := w.asked
