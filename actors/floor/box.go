@@ -218,7 +218,7 @@ func (b *box) InvokeSystemMessage(message any) {
 }
 
 // EscalateFailure is called when the actor panicked. The stack of the panic still stands here. An actor that is not
-// Restartable ends the process at once, before anybody else acts on what it did or did not say; so does one that
+// Restartable ends the process at once, before other actors act on what it sent or did not send; so does one that
 // panicked while it was ending, since a restart would undo that.
 func (b *box) EscalateFailure(reason, message any) {
 	if message == letter {

@@ -190,7 +190,7 @@ func (s stacks) of(b *box) (waits string, at []string) {
 	return "", nil
 }
 
-// hands say which goroutine handles which message, while somebody wants to know causes.
+// hands say which goroutine handles which message, while a watch wants causes.
 type hands struct{ of sync.Map } // uint64, the number of a goroutine → hand
 
 // hand is a message in the hands of an actor; its number is 0 when it is not traced itself.

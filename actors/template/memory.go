@@ -1,8 +1,8 @@
 package template
 
 // Memory remembers some thousands of fingerprints, in two Bloom filters of 8 kB: when one is full, the older begins
-// anew. What was not among the last 8,000 that it was shown may be new to it again; of new ones it takes some 3 in 100
-// for known. The zero value remembers nothing.
+// anew. What was not among the last 8,000 may count as new again; of new ones some 3 in 100 count as known. The zero
+// value remembers nothing.
 type Memory struct {
 	newer, older []uint64
 	count        int // in newer

@@ -47,7 +47,7 @@ type Lease struct {
 	next     uint64           // order of the fact that gets its number next
 	seq      uint64           // the last number given
 	unstored []*Fact          // numbered
-	underWay int              // of unstored, the first ones: they are reported
+	underWay int              // how many of unstored, from the first on, are reported
 	at       time.Time        // of the last report
 }
 
