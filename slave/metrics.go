@@ -39,14 +39,12 @@ type slaveMetrics struct{ api *API }
 // Collector gives the figures of the slave to Prometheus.
 func (a *API) Collector() prometheus.Collector { return &slaveMetrics{a} }
 
-// Describe names them.
 func (*slaveMetrics) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range slaveCollected {
 		to <- d
 	}
 }
 
-// Collect asks for the counts.
 func (s *slaveMetrics) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

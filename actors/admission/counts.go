@@ -8,7 +8,6 @@ import (
 // Counts counts by reason. As JSON it is an object from the words of the reasons that occur.
 type Counts [reasons]uint64
 
-// Add adds the other's counts.
 func (c *Counts) Add(other *Counts) {
 	for i, n := range other {
 		c[i] += n

@@ -64,7 +64,6 @@ type actorMetrics struct {
 	counts *floor.Counts
 }
 
-// Describe names them.
 func (a *actorMetrics) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{actorsLive, actorsQueue, actorsLongest, actorsTaken, actorsHandling,
 		actorsDead, actorsUnhandled, actorsRestarts} {
@@ -72,7 +71,6 @@ func (a *actorMetrics) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect reads them.
 func (a *actorMetrics) Collect(to chan<- prometheus.Metric) {
 	for _, k := range a.tracer.Kinds() {
 		to <- prometheus.MustNewConstMetric(actorsLive, prometheus.GaugeValue, float64(k.Actors), k.Kind)

@@ -44,7 +44,6 @@ type Totals struct {
 	Errors map[string]uint64 `json:"errors,omitempty"`
 }
 
-// Add adds the other's totals.
 func (c *Totals) Add(other *Totals) {
 	c.Pages += other.Pages
 	c.Requisites += other.Requisites

@@ -45,7 +45,6 @@ func (o *Objective) Set(name string) error {
 	return fmt.Errorf("%q: want versions, freshness or age", name)
 }
 
-// Type is the word that --help shows.
 func (*Objective) Type() string { return "string" }
 
 // Interval returns the best interval of a page that changes every mean, as Changes has it.

@@ -91,7 +91,6 @@ func (s *Span) Set(text string) error {
 // String writes the span as it is read.
 func (s *Span) String() string { return speech.Span(time.Duration(*s)) }
 
-// Type is the word that --help shows.
 func (*Span) Type() string { return "span" }
 
 // rangeFlag is FirstMin and FirstMax as two spans, FROM-TO, or one for both. PriorMean follows them: a crawl that has

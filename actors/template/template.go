@@ -168,7 +168,6 @@ func (g *Group) Prior(host revisit.Prior) revisit.Prior {
 	return host
 }
 
-// Clone returns a copy.
 func (g *Groups) Clone() *Groups {
 	if g == nil {
 		return nil

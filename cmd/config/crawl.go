@@ -553,5 +553,4 @@ func (b *Bytes) String() string {
 	return strconv.FormatUint(uint64(*b), 10)
 }
 
-// Type is the word that --help shows.
 func (*Bytes) Type() string { return "size" }

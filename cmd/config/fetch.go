@@ -85,5 +85,4 @@ func (m *mimes) String() string {
 	return "all"
 }
 
-// Type is the word that --help shows.
 func (*mimes) Type() string { return "string" }

@@ -36,14 +36,12 @@ type GroupMetrics struct{ figures func() consensus.Figures }
 // a scrape waits for none of them.
 func NewGroupMetrics(figures func() consensus.Figures) *GroupMetrics { return &GroupMetrics{figures} }
 
-// Describe names them.
 func (*GroupMetrics) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range mastersCollected {
 		to <- d
 	}
 }
 
-// Collect reads them.
 func (g *GroupMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)

@@ -194,7 +194,6 @@ func NotedAddress(dir string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// Close stops listening.
 func (e *Endpoint) Close() error {
 	if e == nil {
 		return nil

@@ -91,5 +91,4 @@ func (n *Networks) String() string {
 	return fmt.Sprint(n.rules.AllowPrivate)
 }
 
-// Type is the word that --help shows.
 func (*Networks) Type() string { return "networks" }

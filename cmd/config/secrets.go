@@ -140,7 +140,6 @@ func basicOf(line string) (*messages.Header, error) {
 	return &messages.Header{Prefix: prefix.String(), Name: "Authorization", Value: "Basic " + login}, nil
 }
 
-// Append is Set.
 func (h *headers) Append(text string) error { return h.Set(text) }
 
 // Replace reads a list in the place of what was given before.
@@ -171,7 +170,6 @@ func (h *headers) String() string {
 // Hides reports whether String leaves something out.
 func (h *headers) Hides() bool { return len(h.given) > 0 }
 
-// Type is the word that --help shows.
 func (*headers) Type() string { return "string" }
 
 // cookieFile is that of --cookie-file.
@@ -201,10 +199,8 @@ func (c *cookieFile) Set(name string) error {
 	return nil
 }
 
-// String is the name of the file.
 func (c *cookieFile) String() string { return c.name }
 
-// Type is the word that --help shows.
 func (*cookieFile) Type() string { return "string" }
 
 // botKey is that of --bot-key.
@@ -223,10 +219,8 @@ func (b *botKey) Set(name string) (err error) {
 	return err
 }
 
-// String is the name of the file.
 func (b *botKey) String() string { return b.name }
 
-// Type is the word that --help shows.
 func (*botKey) Type() string { return "string" }
 
 // proxyURL is that of --proxy.
@@ -264,7 +258,6 @@ func (p *proxyURL) String() string {
 // Hides reports whether String leaves something out.
 func (p *proxyURL) Hides() bool { return p.rules != nil && p.String() != p.rules.Proxy }
 
-// Type is the word that --help shows.
 func (*proxyURL) Type() string { return "string" }
 
 // checkSecrets says which setting for sites that want more makes no sense.
