@@ -58,7 +58,7 @@ type line[K any] struct {
 	due   bool          // in the list of a step
 	out   bool          // handed out, until done
 	ring  []Item[K]     // where they wait; here so that what Add needs lies in 48 neighbouring bytes
-	askAt time.Duration // not to be asked before
+	askAt time.Duration // the rest that Done asked for is over
 }
 
 // NewSlots makes an empty frontier.
@@ -168,7 +168,6 @@ func (s *Slots[K]) turn(now time.Duration) (l *line[K], ok bool) {
 			continue
 		}
 		l.out = true
-		l.askAt = now + s.interval
 		if l.count > 1 {
 			s.enlist(r, l, s.t+2)
 		}
@@ -219,7 +218,7 @@ func (s *Slots[K]) Done(host uint64, now, rest time.Duration) {
 	l := &s.lines[s.residue(host)]
 	if l.out {
 		l.out = false
-		l.askAt = max(l.askAt, now+rest)
+		l.askAt = now + rest
 	}
 }
 
