@@ -29,10 +29,10 @@ type Batch struct {
 	unstops  []string
 	metaKeys []string
 	metas    [][]byte
-	rejudge  bool   // all links are put down to be judged again,
-	given    uint64 // and so many page numbers count as given
+	rejudge  bool   // every visited page with links becomes a Relaxation
+	given    uint64 // with rejudge: so many page numbers count as given
 
-	// What Commit adds, so that the batch and the state it is committed to decide alone what comes of it.
+	// Set by Commit, so that its result follows from the batch and the state alone.
 	opened  uint32      // minute up to which slots have opened, for Due too
 	domains string      // version of the list of registrable domains by which hosts find their partition
 	firsts  []firstPage // of each visit, which page had its main content first; nil: contents are not compared
@@ -46,11 +46,11 @@ func NewBatch(now time.Time) *Batch { return &Batch{now: now} }
 // Reset empties the batch.
 func (b *Batch) Reset(now time.Time) { *b = Batch{now: now} }
 
-// Bytes is about how much the batch will write; flush at some MB.
+// Bytes is about how much the batch will write; commit it at some MB.
 func (b *Batch) Bytes() int { return b.bytes }
 
-// Len counts the records in the batch; flush before some 40,000, since one commit keeps every page it changes in
-// memory.
+// Len counts the records in the batch; commit it before some 40,000, since one commit keeps every page of the file that
+// it changes in memory.
 func (b *Batch) Len() int { return b.records }
 
 // Empty reports whether the batch has no orders.
@@ -156,8 +156,8 @@ func (b *Batch) PutMeta(name string, value []byte) {
 	b.metaKeys, b.metas = append(b.metaKeys, name), append(b.metas, value)
 }
 
-// Rejudge puts all visited pages with links down to have them judged again (Relaxation), and passes over the first
-// page numbers, as many as were given already.
+// Rejudge makes a Relaxation of every visited page with links, so that these are judged again. The first so many page
+// numbers count as given.
 func (b *Batch) Rejudge(given uint64) { b.grow(8); b.rejudge, b.given = true, max(b.given, given) }
 
 // Admission counts the pages of one host that a commit admitted.

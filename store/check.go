@@ -149,7 +149,7 @@ func (c *checker) partition(p *Partition) {
 	}
 	err = p.view("check tree", func(tx *bbolt.Tx) error {
 		for err := range tx.Check() {
-			c.report.add("%s: %s", name, strings.TrimPrefix(err.Error(), "panic: ")) // what bbolt calls its assertions
+			c.report.add("%s: %s", name, strings.TrimPrefix(err.Error(), "panic: ")) // so bbolt's assertions begin
 		}
 		return nil
 	})
@@ -164,10 +164,9 @@ func (c *checker) partition(p *Partition) {
 	c.report.Digests = append(c.report.Digests, name+" "+digest)
 }
 
-// Digest is one of all that a partition holds and that commits decide: of every bucket with its sequence, of every key
-// and value in their order. Equal digests mean equal pages, at equal positions. It leaves out what is the file's own:
-// its free pages, what it notes about the other files of its state (progress), and how its links are packed, since two
-// processors may pack the same links otherwise.
+// Digest is a hash of all that commits decide: every bucket with its sequence, every key and value in order. Equal
+// digests mean equal pages at equal positions. It leaves out what is the file's own: its free pages, what it notes
+// about the other files of its state (progress), and how its links are packed, in which processors may differ.
 func (p *Partition) Digest() (string, error) {
 	h := sha256.New()
 	write := func(kind byte, parts ...[]byte) {
@@ -182,7 +181,7 @@ func (p *Partition) Digest() (string, error) {
 	var walk func(name []byte, b *bbolt.Bucket) error
 	walk = func(name []byte, b *bbolt.Bucket) error {
 		if bytes.Equal(name, bucketLinkSets) {
-			return nil // with the pages that they are of
+			return nil // read with the pages that have them
 		}
 		write('b', name, binary.LittleEndian.AppendUint64(nil, b.Sequence()))
 		links, meta := bytes.Equal(name, bucketLinks), bytes.Equal(name, bucketMeta)
@@ -220,7 +219,8 @@ type partitionCheck struct {
 	totals  totals
 	counted totals
 	sums    map[HostID]*counts
-	numbers []uint64 // one bit for each page number given
+	numbers []uint64  // one bit for each page number given
+	known   *seen.Set // of the same snapshot, after pages
 }
 
 func (k *partitionCheck) add(format string, args ...any) {
@@ -240,18 +240,18 @@ func (k *partitionCheck) run() error {
 			return err
 		}
 	}
-	if err := k.hosts(); err != nil {
+	var err error
+	if k.known, err = seen.Read(k.tx); err != nil {
 		return err
 	}
-	if err := k.links(); err != nil {
-		return err
-	}
-	if err := k.rest(); err != nil {
-		return err
+	for _, check := range []func() error{k.hosts, k.links, k.rest} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
 	k.counted.serial, k.counted.relaxations = k.totals.serial, k.totals.relaxations
 	if k.counted != k.totals {
-		k.add("counts are %+v, the sums %+v", k.totals, k.counted)
+		k.add("it counts %+v, the sums are %+v", k.totals, k.counted)
 	}
 	s := &k.report.Stats
 	t := k.counted
@@ -427,17 +427,13 @@ func (k *partitionCheck) hosts() error {
 }
 
 func (k *partitionCheck) links() error {
-	set, err := seen.Read(k.tx)
-	if err != nil {
-		return err
-	}
 	pages, total := 0, uint64(0)
-	if err := eachPlace(k.tx, func(key []byte, at place) error {
+	if err := eachSetRef(k.tx, func(key []byte, at setRef) error {
 		k.counted.linked++
 		pages++
 		total += at.count
 		host, fp := uint64(hostKey(key)), binary.BigEndian.Uint64(key[8:])
-		e, found, err := set.Get(host, fp)
+		e, found, err := k.known.Get(host, fp)
 		if err == nil && !(found && e.Visited()) {
 			k.add("links of host %016x, fingerprint %016x, which was not visited", host, fp)
 		}
@@ -456,16 +452,16 @@ func (k *partitionCheck) links() error {
 		k.add("%d links, counted %d", count, total)
 	}
 	if more := pages - k.tx.Bucket(bucketLinkSets).Stats().KeyN; more != 0 {
-		k.add("pages that have link sets are %d more than link sets", more)
+		k.add("the pages that have link sets are %d more than the link sets", more)
 	}
 	relaxations := uint64(0)
-	err = k.tx.Bucket(bucketRelax).ForEach(func(key, v []byte) error {
+	err := k.tx.Bucket(bucketRelax).ForEach(func(key, v []byte) error {
 		relaxations++
 		r, err := decodeRelaxation(key, v)
 		if err != nil {
 			return err
 		}
-		e, found, err := set.Get(uint64(r.Host), fingerprint.URL(r.URL))
+		e, found, err := k.known.Get(uint64(r.Host), fingerprint.URL(r.URL))
 		if err == nil && !(found && e.Visited() && e.DepthLeft() >= r.DepthLeft) {
 			k.add("relaxation of %s, which was not visited or has less depth", r.URL)
 		}
@@ -480,19 +476,15 @@ func (k *partitionCheck) links() error {
 // contents compares the index of contents with its count, and its pages with the seen set.
 func (k *partitionCheck) contents() error {
 	bucket := k.tx.Bucket(bucketContents)
-	set, err := seen.Read(k.tx)
-	if err != nil {
-		return err
-	}
 	count := uint64(0)
-	err = bucket.ForEach(func(key, v []byte) error {
+	err := bucket.ForEach(func(key, v []byte) error {
 		count++
 		entry, err := decodeContent(key, v)
 		if err != nil {
 			return err
 		}
 		url := entry.url
-		e, found, err := set.Get(uint64(IDOf(weburl.HostOf(url))), fingerprint.URL(url))
+		e, found, err := k.known.Get(uint64(IDOf(weburl.HostOf(url))), fingerprint.URL(url))
 		if err == nil && !(found && e.Visited()) {
 			k.add("content %x of %s, which was not visited", key, url)
 		}
@@ -504,25 +496,21 @@ func (k *partitionCheck) contents() error {
 	return err
 }
 
-// raised compares the pages that rose with the seen set: they wait.
-func (k *partitionCheck) raised() error {
-	bucket := k.tx.Bucket(bucketRaised)
+// rises compares the pages that rose with the seen set: they must wait.
+func (k *partitionCheck) rises() error {
+	bucket := k.tx.Bucket(bucketRises)
 	if bucket == nil {
 		return nil
-	}
-	set, err := seen.Read(k.tx)
-	if err != nil {
-		return err
 	}
 	return bucket.ForEach(func(key, _ []byte) error {
 		if len(key) != 16 {
 			return fmt.Errorf("raised %x: %w", key, ErrCorrupt)
 		}
 		host, fp := hostKey(key), binary.BigEndian.Uint64(key[8:])
-		if _, _, err := raisedTo(k.tx, host, fp); err != nil {
+		if _, _, err := roseTo(k.tx, host, fp); err != nil {
 			return err
 		}
-		e, found, err := set.Get(uint64(host), fp)
+		e, found, err := k.known.Get(uint64(host), fp)
 		if err == nil && (!found || e.Visited()) {
 			k.add("host %016x, fingerprint %016x rose and does not wait", uint64(host), fp)
 		}
@@ -544,7 +532,7 @@ func (k *partitionCheck) rest() error {
 			return err
 		}),
 		k.contents(),
-		k.raised(),
+		k.rises(),
 		k.tx.Bucket(bucketStop).ForEach(func(key, v []byte) error {
 			_, err := decodeStop(key, v)
 			return err

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 )
 
-// closedName is the file beside the partitions that says how each of them was when its pages were looked through last,
-// or was closed in order since. A file that still is so has the pages that it had then, so opening it does not look
-// through all of them: of 10 million URLs that are gigabytes. Whatever writes to a file changes its time. Without this
-// file, and after a crash, all pages are looked through: once, also if only readers open the state from then on.
+// closedName is the file beside the partitions that notes size, time and last transaction of each, as of when its pages
+// were looked through last or it was closed in order since. A partition that still has these has the same pages, so
+// opening it does not look through them: those of 10 million URLs are gigabytes. Without this file, and after a crash,
+// all pages are looked through once, also if only readers open the state from then on.
 const closedName = "closed.json"
 
 // closedAs is how a partition's file was when it was closed.
@@ -21,7 +21,7 @@ type closedAs struct {
 	Transaction uint64 `json:"transaction"`
 }
 
-// closedIn reads how the files of a folder were when they were closed, by their names; none: nothing is known.
+// closedIn reads how the files of a folder were when they were closed, by their names; nil: nothing is known.
 func closedIn(dir string) (files map[string]closedAs) {
 	f, err := os.Open(filepath.Join(dir, closedName))
 	if err != nil {
@@ -38,9 +38,9 @@ func closedOf(info os.FileInfo, m meta) closedAs {
 	return closedAs{info.Size(), info.ModTime().UnixNano(), m.number}
 }
 
-// noteClosed says how the files are that were looked through when they were opened, and in which no damage was met.
-// Where it cannot be written, the next opening takes longer. A reader calls it before it lets go of the files, so that
-// nothing writes to them meanwhile.
+// noteClosed writes closedName for the files that were looked through when they were opened and in which no damage was
+// met. If it cannot, the next opening takes longer. A reader calls it before it lets go of the files, so that nothing
+// writes to them meanwhile.
 func (s *State) noteClosed() {
 	if len(s.Partitions) == 0 || s.Partitions[0].options.NoSync {
 		return

@@ -344,7 +344,7 @@ func loadOf(interval float32) uint64 {
 	return uint64(math.Round(loadUnit / float64(interval)))
 }
 
-// loadIn reads the term of a record that lies in the queue.
+// loadIn is the term of a page in the load of its host; 0 if no visit is planned.
 func (p *Page) loadIn() uint64 {
 	if p.Next.IsZero() {
 		return 0

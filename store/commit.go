@@ -12,8 +12,8 @@ import (
 	"henro/store/seen"
 )
 
-// commit is the work of one Commit within its transaction: what the orders do to pages. What they change of each
-// table is for its writer.
+// commit is the work of one Commit within its transaction: what the orders do to pages. Each table is changed by its
+// writer.
 type commit struct {
 	partition *Partition
 	tx        *bbolt.Tx
@@ -76,7 +76,7 @@ func (c *commit) run() (err error) {
 	c.links = linkWriter{c.tx, totals}
 	c.contents = contentWriter{c.tx.Bucket(bucketContents), map[uint64][]byte{}}
 	for i, first := range b.firsts {
-		if v := &b.visits[i]; first.claim { // until it is stored
+		if v := &b.visits[i]; first.claim { // until contents.put has stored it
 			c.contents.gone[v.Page.MainDigest] = v.Near
 		}
 	}
@@ -97,7 +97,7 @@ func (c *commit) run() (err error) {
 	return nil
 }
 
-// noteDomains notes that hosts are divided by another list of registrable domains than those before.
+// noteDomains notes when hosts are divided by another list of registrable domains than before.
 func (c *commit) noteDomains() error {
 	if c.domains == c.batch.domains || c.domains == mixedDomains {
 		return nil
@@ -106,9 +106,8 @@ func (c *commit) noteDomains() error {
 	return c.partition.writeIdentity(c.tx, c.domains)
 }
 
-// rejudge puts all visited pages with links down to have them judged again, and passes over numbers that were given.
-// How far a page leads is what the seen set says: its record is of its last visit, and a shorter way may have been
-// found since.
+// rejudge does what Batch.Rejudge asks for. The depth left is at least that of the seen set: the record of a page is of
+// its last visit, and a shorter way may have been found since.
 func (c *commit) rejudge() error {
 	if !c.batch.rejudge {
 		return nil
@@ -307,8 +306,8 @@ func (c *commit) nextNumber() uint64 {
 	return c.tally.totals.serial*uint64(c.partition.of) + uint64(c.partition.index)
 }
 
-// settle counts a page that the seen set now has as visited, and reports whether it had been so before.
-func (c *commit) settle(o *order) (before bool, err error) {
+// countVisited counts a page that the seen set now has as visited, and reports whether it was visited before.
+func (c *commit) countVisited(o *order) (before bool, err error) {
 	op := &c.ops[o.op]
 	if op.Found && op.Old.Visited() {
 		return true, nil
@@ -317,7 +316,7 @@ func (c *commit) settle(o *order) (before bool, err error) {
 	if op.Found {
 		known, waiting = 0, -1
 	}
-	return false, cmp.Or(c.tally.pages(o.host, o.name, known, waiting, 1), c.fresh.had(o.host, op.URL))
+	return false, cmp.Or(c.tally.pages(o.host, o.name, known, waiting, 1), c.fresh.forgetRise(o.host, op.URL))
 }
 
 func (c *commit) storeOrders() error {
@@ -346,13 +345,13 @@ func (c *commit) visit(o *order) error {
 	visited := op.Found && op.Old.Visited()
 	switch {
 	case o.queue:
-		// Live in the queue, so it is the page's only record, whatever comes of the visit.
+		// It was live in the queue, so it is the page's only record, whatever comes of the visit.
 	case visited, v.Retry && o.fresh == nil && op.Found:
-		// Visited meanwhile inside a lease, or known already: there is a record of it elsewhere.
+		// The page was visited meanwhile inside a lease, or is known already: its record is elsewhere.
 		c.out.Replayed++
 		return c.raised(op, page.URL, page.Depth, page.Redirects)
 	case v.Retry:
-		// It may wait again since a visit from another of its records failed.
+		// The page may wait again, since a visit from another of its records failed.
 		if again, err := c.fresh.waitsAgain(o.fresh, op.URL); err != nil || again {
 			c.out.Replayed++
 			return err
@@ -366,7 +365,7 @@ func (c *commit) visit(o *order) error {
 		return c.wait(o, &page, RetryBand)
 	}
 	if !v.Retry {
-		if _, err := c.settle(o); err != nil {
+		if _, err := c.countVisited(o); err != nil {
 			return err
 		}
 	}
@@ -378,20 +377,20 @@ func (c *commit) visit(o *order) error {
 		}
 	}
 	if !v.Retry && op.Found && op.Old.Reach() > reach {
-		// The caller judged the links by the depth it knew of.
+		// The caller judged the links by less depth.
 		left, reach = op.Old.DepthLeft(), op.Old.Reach()
 		if err := c.links.relax(&Relaxation{Host: o.host, URL: page.URL, Depth: page.Depth, DepthLeft: left,
 			Redirects: page.Redirects}, op.URL); err != nil {
 			return err
 		}
 	} else if v.Links == nil {
-		// It did not judge them at all.
+		// The caller did not judge the links.
 		if err := c.raised(op, page.URL, page.Depth, page.Redirects); err != nil {
 			return err
 		}
 	}
 	page.DepthLeft, page.Flags, page.Via = left, page.Flags.linked(reach > 0), ""
-	if v.Retry { // which does not count: the page has the text that it had
+	if v.Retry { // the visit does not count: the page has the text that it had
 		return c.enter(o, &page)
 	}
 	if err := c.contents.put(&page, o.old.content, first, v.Near); err != nil {
@@ -435,7 +434,7 @@ func (c *commit) drop(o *order) error {
 		c.out.Replayed++
 		return nil
 	}
-	before, err := c.settle(o)
+	before, err := c.countVisited(o)
 	if err != nil {
 		return err
 	}
@@ -464,7 +463,7 @@ func (c *commit) renew(o *order) error {
 		c.links.delete(key, old.URL), c.links.unrelax(key, old.URL)); err != nil {
 		return err
 	}
-	// The ghost of a page that was visited inside a lease is its waiting record again.
+	// A page that was visited inside a lease left a ghost, which becomes its waiting record again.
 	err := eachFresh(c.tx.Bucket(bucketFresh), key64(uint64(o.host)), nil, func(ref freshRef, rec []byte) error {
 		if string(urlOf(rec)) != old.URL {
 			return nil
@@ -472,8 +471,8 @@ func (c *commit) renew(o *order) error {
 		if live, err := c.fresh.get(ref); err != nil || live == nil { // a visit of this batch has ended it
 			return err
 		}
-		if c.tx.Bucket(bucketRaised) != nil { // there may be more of them
-			if err := c.fresh.raiseTo(o.host, op.URL, ref.key.band()); err != nil {
+		if c.tx.Bucket(bucketRises) != nil { // there may be more ghosts
+			if err := c.fresh.noteRise(o.host, op.URL, ref.key.band()); err != nil {
 				return err
 			}
 		}
@@ -529,8 +528,8 @@ func (c *commit) admit() error {
 		if err := c.tally.pages(id, name, 1, 1, 0); err != nil {
 			return err
 		}
-		if a.Rises { // and waits there already when the batch comes again
-			if err := c.fresh.raiseTo(id, op.URL, a.Band); err != nil {
+		if a.Rises { // the same batch, coming again, does not let it rise once more
+			if err := c.fresh.noteRise(id, op.URL, a.Band); err != nil {
 				return err
 			}
 		}
@@ -551,10 +550,10 @@ func (c *commit) admit() error {
 // rise gives a waiting page a record in the better band of a candidate.
 func (c *commit) rise(a *Candidate, op *seen.Op) error {
 	host := HostID(op.Host)
-	if band, rose, err := raisedTo(c.tx, host, op.URL); err != nil || rose && (band <= a.Band || band == RetryBand) {
+	if band, rose, err := roseTo(c.tx, host, op.URL); err != nil || rose && (band <= a.Band || band == RetryBand) {
 		return err
 	}
-	if err := c.fresh.raiseTo(host, op.URL, a.Band); err != nil {
+	if err := c.fresh.noteRise(host, op.URL, a.Band); err != nil {
 		return err
 	}
 	return c.newRecord(a, host, max(op.Old.DepthLeft(), op.DepthLeft()))

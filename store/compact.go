@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"runtime/debug"
 
@@ -46,7 +45,7 @@ func (p *Partition) compact() (before, after int64, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer rescue(doing, &err)
 	temporary := p.path + ".compact"
-	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := removeIfThere(temporary); err != nil {
 		return 0, 0, diagnose(doing, err)
 	}
 	defer os.Remove(temporary) // nothing to remove once it is renamed
@@ -56,7 +55,7 @@ func (p *Partition) compact() (before, after int64, err error) {
 		return 0, 0, diagnose(doing, err)
 	}
 	err = bbolt.Compact(copied, p.db, compactBytes)
-	if err == nil { // the copy is shorter than the file noted
+	if err == nil { // the copy is shorter than the length that the file noted
 		err = copied.Update(func(tx *bbolt.Tx) error {
 			return p.progress.write(tx, p.index, p.progress.commits[p.index].Load())
 		})

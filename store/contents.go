@@ -21,16 +21,15 @@ import (
 var bucketContents = []byte("contents")
 
 // contents is the index of main contents of a state: which page had a content first, whatever its host. Each partition
-// has the entries of its own pages in its file, written in the commit of their visit; all partitions are asked. What
-// commits at hand are about to write is in claims, so that of two pages that are stored at the same time one is the
-// first.
+// has the entries of its own pages in its file, written in the commit of their visit; all partitions are asked. claims
+// holds what running commits are about to write, so that of two pages stored at the same time only one is the first.
 type contents struct {
 	partitions []*Partition
 	most       int        // Options.Contents
 	mu         sync.Mutex // held while the files are asked, never while one is written
 	claims     map[uint64]string
 	sketches   sketches
-	remembered bool // the sketches on disk are among them
+	remembered bool // sketches has those that are on disk
 }
 
 // content is an entry of the index.
@@ -67,25 +66,24 @@ func (p *Page) hasContent() bool {
 		p.Flags&(Listing|Dropped) == 0 && p.Flags.Requisite() == 0
 }
 
-// shareContents begins the index of a state that is open for writing. It reads nothing: what has been opened costs
-// the same however many contents there are.
-func (s *State) shareContents(o Options) error {
+// shareContents begins the index of a state that is open for writing. It reads nothing, so that opening takes as long
+// however many contents there are.
+func (s *State) shareContents(o Options) {
 	if o.Contents == 0 || o.ReadOnly {
-		return nil
+		return
 	}
 	c := &contents{partitions: s.Partitions, most: o.Contents, claims: map[uint64]string{}}
 	for _, p := range s.Partitions {
 		p.contents = c
 	}
-	return nil
 }
 
 // contentReaders is how many read the sketches of one partition at the same time: in a file that is not in memory the
 // leaves of the index lie far from each other, and each is waited for.
 const contentReaders = 16
 
-// remember reads the sketches that are on disk before the first visit that is compared with them. Of more contents than
-// mostSketches it reads those of the least digests, which lie evenly.
+// remember reads the sketches that are on disk before the first visit that is compared with them. If there are more
+// contents than mostSketches, it reads those with the least digests, which are spread evenly.
 func (c *contents) remember(visits []Visited) error {
 	if c.remembered || !slices.ContainsFunc(visits, func(v Visited) bool { return len(v.Near) > 0 }) {
 		return nil
@@ -123,7 +121,7 @@ func (c *contents) remember(visits []Visited) error {
 	return nil
 }
 
-// digestsOf is below which digest some most of all contents lie.
+// digestsOf returns the digest below which about most of all contents lie.
 func digestsOf(most, all uint64) uint64 {
 	if all <= most {
 		return math.MaxUint64
@@ -132,7 +130,7 @@ func digestsOf(most, all uint64) uint64 {
 	return below
 }
 
-// eachSketch shows the sketches of the contents from one digest on, as far as so many behind it.
+// eachSketch calls fn for the sketches of the contents with digests from one on, up to more behind it.
 func (r *reader) eachSketch(from, more uint64, fn func(near fingerprint.Near, digest uint64)) error {
 	return r.view("read the index of contents", func(tx *bbolt.Tx) error {
 		c := tx.Bucket(bucketContents).Cursor()
@@ -158,11 +156,11 @@ type firstPage struct {
 	known bool   // the page is the first with its content
 	claim bool   // it becomes the first
 	url   string // of the page that is the first; empty: this one, or none
-	near  string // then: of the first page whose content is nearly the same; empty: there is none
+	near  string // if url is empty: the first page whose content is nearly the same; empty: there is none
 }
 
-// find says of each visit of a batch which page had its content first, and claims the contents that are new. What it
-// claims is to be released when the batch is on disk or was refused.
+// find says of each visit of a batch which page had its content first, and claims the contents that are new. The claims
+// must be released when the batch is on disk or was refused.
 func (c *contents) find(p *Partition, visits []Visited) ([]firstPage, error) {
 	out := make([]firstPage, len(visits))
 	first := map[uint64]string{}
@@ -225,7 +223,7 @@ func (c *contents) find(p *Partition, visits []Visited) ([]firstPage, error) {
 	return out, nil
 }
 
-// lookUp fills in the pages that had contents first, and returns how many entries a partition holds.
+// lookUp fills in the pages that had contents first, and returns how many entries the partition own holds.
 func (c *contents) lookUp(first map[uint64]string, own *Partition) (held int, err error) {
 	for _, p := range c.partitions {
 		if err := p.view("look up contents", func(tx *bbolt.Tx) error {
@@ -319,7 +317,7 @@ type contentWriter struct {
 	gone   map[uint64][]byte // contents that the index has no longer, with their sketches
 }
 
-// put notes in a page which one had its content first, and in the index which contents it is the first to have, or no
+// put notes in a page which one had its content first, and in the index the content that it is the first to have, or no
 // longer has. before is the digest of its content until now.
 func (w *contentWriter) put(page *Page, before uint64, first firstPage, near []byte) error {
 	if before != page.MainDigest || !page.hasContent() {
@@ -417,7 +415,7 @@ func (s *sketches) drop(near []byte, digest uint64) {
 	})
 }
 
-// chains shows what can be found by the bands of a sketch.
+// chains calls show for the contents that have a band in common with a sketch.
 func (s *sketches) chains(near *fingerprint.Near, show func(*sketched)) {
 	for i, heads := range s.heads {
 		if heads == nil {

@@ -8,7 +8,7 @@
 //
 // The record of a page is live in exactly one place at a time:
 //
-//	fresh   never visited: first in, first out, per host and priority band, to a better one of which it may rise
+//	fresh   never visited: first in, first out, per host and priority band; a page may rise to a better band
 //	queue   to be visited again: a time queue whose slots are minutes, hours and days (package timequeue)
 //	rest    no visit planned: given up, with the reason, or done for good
 //
@@ -27,7 +27,7 @@
 // # Depth
 //
 // The seen set remembers with how many links left each page was admitted. A candidate that comes along a shorter path
-// raises it. If the page was visited before, its links were judged with too little depth: the page is put down as a
+// raises that number. If the page was visited before, its links were judged with too little depth: it becomes a
 // Relaxation, in the same transaction, and the owner admits its stored links again with the new depth and ticks it off
 // in the same batch. So the set of pages reached does not depend on the order of arrival, whatever crashes in between.
 //

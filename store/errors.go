@@ -33,7 +33,8 @@ var (
 	ErrReplica = errors.New("the state is one of several copies: start henro-master with this --dir, or take it as " +
 		"the only one with henro masters recover")
 
-	// ErrMixed is an ErrMismatch of files of one crawl that are of different days.
+	// ErrMixed is returned when files of one crawl are of different days, as after one of them was restored from a
+	// backup. It is an ErrMismatch.
 	ErrMixed = fmt.Errorf("%w, or let henro check --mend make one state of them", ErrMismatch)
 )
 
@@ -56,8 +57,7 @@ var (
 	// ErrTooLarge is returned when a partition reached Options.MaxBytes.
 	ErrTooLarge = errors.New("a partition reached its largest size: run henro repair, or raise the limit")
 
-	// ErrNotLeader is returned for a state that several masters have copies of where another one leads, or none.
-	// Nothing was done.
+	// ErrNotLeader is returned by one of several masters when another one leads, or none. Nothing was done.
 	ErrNotLeader = errors.New("this master does not lead")
 
 	// ErrClosed is returned after Close.

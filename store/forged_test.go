@@ -177,7 +177,7 @@ func TestCheckNamesEachForgery(t *testing.T) {
 		" links, counted ": func(f *forger) error {
 			links := f.tx.Bucket(bucketLinks)
 			key := bytes.Clone(first(links))
-			at, err := placeOf(key, links.Get(key))
+			at, err := setRefOf(key, links.Get(key))
 			at.count++
 			return errors.Join(err, put(links, key, at.encode()))
 		},
@@ -193,7 +193,7 @@ func TestCheckNamesEachForgery(t *testing.T) {
 		"1 relaxations, counted 0": func(f *forger) error {
 			return put(f.tx.Bucket(bucketRelax), key128(7, 7), encodeRelaxation(&Relaxation{URL: "http://a/"}))
 		},
-		"counts are": func(f *forger) error {
+		"it counts {": func(f *forger) error {
 			totals, err := readTotals(f.tx)
 			totals.queued++
 			return errors.Join(err, writeTotals(f.tx, totals))
@@ -246,20 +246,20 @@ func TestLinksAreReadInTheOrderInWhichTheyLie(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for sentence, forge := range map[string]func(links, sets *bbolt.Bucket, key []byte, at place) error{
-		"": func(_, sets *bbolt.Bucket, _ []byte, _ place) error {
+	for sentence, forge := range map[string]func(links, sets *bbolt.Bucket, key []byte, at setRef) error{
+		"": func(_, sets *bbolt.Bucket, _ []byte, _ setRef) error {
 			return sets.Put(key64(1<<40), []byte("of no page, which the check says"))
 		},
-		"no link set": func(_, sets *bbolt.Bucket, _ []byte, at place) error { return sets.Delete(key64(at.number)) },
-		fmt.Sprint("no link set ", uint64(math.MaxUint64)): func(links, _ *bbolt.Bucket, key []byte, _ place) error {
-			at := place{math.MaxUint64, 1}
+		"no link set": func(_, sets *bbolt.Bucket, _ []byte, at setRef) error { return sets.Delete(key64(at.number)) },
+		fmt.Sprint("no link set ", uint64(math.MaxUint64)): func(links, _ *bbolt.Bucket, key []byte, _ setRef) error {
+			at := setRef{math.MaxUint64, 1}
 			return put(links, key, at.encode())
 		},
-		"links 00000000000000070000000000000007": func(links, _ *bbolt.Bucket, key []byte, _ place) error {
+		"links 00000000000000070000000000000007": func(links, _ *bbolt.Bucket, key []byte, _ setRef) error {
 			return put(links, key128(7, 7), append(make([]byte, 4), links.Get(key)[4:]...)) // a second of that number
 		},
-		"links 0000000000000007:": func(links, _ *bbolt.Bucket, _ []byte, _ place) error {
-			at := place{7, 1}
+		"links 0000000000000007:": func(links, _ *bbolt.Bucket, _ []byte, _ setRef) error {
+			at := setRef{7, 1}
 			return put(links, key64(7), at.encode())
 		},
 	} {
@@ -273,12 +273,12 @@ func TestLinksAreReadInTheOrderInWhichTheyLie(t *testing.T) {
 			c.First()
 			k, v := c.Next()
 			key, want := bytes.Clone(k), map[string]uint64{}
-			at, err := placeOf(k, v)
+			at, err := setRefOf(k, v)
 			if err := errors.Join(err, forge(links, sets, key, at)); err != nil {
 				t.Fatal(sentence, err)
 			}
 			err = scanLinksOf(tx, nil, func(host HostID, fp uint64, l *Links) error {
-				at, err := placeOf(key128(host, fp), links.Get(key128(host, fp)))
+				at, err := setRefOf(key128(host, fp), links.Get(key128(host, fp)))
 				want[string(key128(host, fp))] = at.number
 				return err
 			})

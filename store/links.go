@@ -16,7 +16,7 @@ import (
 )
 
 // maxLinksLen bounds what a link set unpacks to, so that a damaged length cannot take all memory. 100,000 links are
-// some 8 MB; what is behind the bound is left out.
+// some 8 MB; links behind the bound are left out.
 const maxLinksLen = 16 << 20
 
 // minLink is the length of the shortest link: its kind, its flags and three lengths.
@@ -28,15 +28,15 @@ const (
 	linksS2    = 1
 )
 
-// bucketLinkSets has the link sets by numbers, in the order in which their pages first had links, so that those of a
-// commit fill pages of the file one after the other. In bucketLinks, by host and fingerprint, each of them changed a
-// page that had room for four: three times its length was written. There lies the place of each.
+// bucketLinkSets has the link sets by numbers, in the order in which their pages first had links, so that a commit
+// fills pages of the file one after the other. Keyed by host and fingerprint, each set changed a page that had room for
+// four: three times its length was written. bucketLinks, which has these keys, leads to the number of each.
 var bucketLinkSets = []byte("linksets")
 
-// setOf finds the link set of an entry of bucketLinks, and the key over which its sum is: that of the page, with the
-// number behind it.
+// setOf finds the link set of an entry of bucketLinks, and the key of its checksum: that of the page, with the number
+// behind it.
 func setOf(tx *bbolt.Tx, key, v []byte) (of, set []byte, err error) {
-	at, err := placeOf(key, v)
+	at, err := setRefOf(key, v)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -47,17 +47,17 @@ func setOf(tx *bbolt.Tx, key, v []byte) (of, set []byte, err error) {
 	return of, set, nil
 }
 
-// place is what the entry of a page says of its link set.
-type place struct {
+// setRef is what the entry of a page says of its link set.
+type setRef struct {
 	number uint64
-	count  uint64 // of its links, which are so counted without being read
+	count  uint64 // of its links, so that they are counted without being read
 }
 
-func (p place) encode() []byte {
-	return binary.AppendUvarint(binary.AppendUvarint([]byte{0, 0, 0, 0}, p.number), p.count)
+func (r setRef) encode() []byte {
+	return binary.AppendUvarint(binary.AppendUvarint([]byte{0, 0, 0, 0}, r.number), r.count)
 }
 
-func placeOf(key, v []byte) (at place, err error) {
+func setRefOf(key, v []byte) (at setRef, err error) {
 	b, err := unseal(key, v)
 	if err != nil {
 		return at, err
@@ -93,9 +93,9 @@ func putLinks(tx *bbolt.Tx, key, old []byte, links []outlink.Outlink) (err error
 	set, count := encodeLinks(links)
 	sets := tx.Bucket(bucketLinkSets)
 	sets.FillPercent = 1 // nothing comes between its keys
-	var at place
+	var at setRef
 	if old != nil {
-		at, err = placeOf(key, old)
+		at, err = setRefOf(key, old)
 	} else {
 		at.number, err = sets.NextSequence()
 	}
@@ -122,7 +122,7 @@ func (w *linkWriter) delete(key []byte, url string) error {
 	if old == nil {
 		return nil
 	}
-	at, err := placeOf(key, old)
+	at, err := setRefOf(key, old)
 	if err == nil {
 		err = w.tx.Bucket(bucketLinkSets).Delete(key64(at.number))
 	}
@@ -149,7 +149,7 @@ func (w *linkWriter) relax(to *Relaxation, fp uint64) error {
 	return insert(relax, key, encodeRelaxation(to), &w.totals.relaxations)
 }
 
-// relaxed ticks off pages whose links were admitted again, but those that were put down with more depth meanwhile.
+// relaxed ticks off pages whose links were admitted again, except those that were put down with more depth meanwhile.
 func (w *linkWriter) relaxed(done []Relaxation) error {
 	for i := range done {
 		r := &done[i]
@@ -169,7 +169,7 @@ func (w *linkWriter) relaxed(done []Relaxation) error {
 	return nil
 }
 
-// unrelax leaves the links of a page as they are.
+// unrelax takes back that the links of a page are to be admitted again.
 func (w *linkWriter) unrelax(key []byte, url string) error {
 	if err := remove(w.tx.Bucket(bucketRelax), key, &w.totals.relaxations); err != nil {
 		return fmt.Errorf("relaxation of %s: %w", url, err)
@@ -242,7 +242,7 @@ func (l *Links) read(key, v []byte) error {
 // Len is how many are still to be read.
 func (l *Links) Len() int { return int(l.left) }
 
-// Next reads the next one; false: there is none, or what is there is damaged, which ends the walk that gave it.
+// Next reads the next one; false: there is none, or it is damaged, which the walk that shows it returns as an error.
 func (l *Links) Next() bool {
 	if l.left == 0 || l.s.bad {
 		return false
@@ -363,7 +363,7 @@ func (t LinkSets) ScanHost(host HostID, fn func(fp uint64, links *Links) error) 
 // Count counts the links of all pages, without reading them.
 func (t LinkSets) Count() (total uint64, err error) {
 	err = t.view("count links", func(tx *bbolt.Tx) error {
-		return eachPlace(tx, func(_ []byte, at place) error {
+		return eachSetRef(tx, func(_ []byte, at setRef) error {
 			total += at.count
 			return nil
 		})
@@ -405,7 +405,7 @@ func scanLinksOf(tx *bbolt.Tx, prefix []byte, fn func(host HostID, fp uint64, li
 	return nil
 }
 
-// show shows the link set of a page. The key over which its sum is begins with that of the page.
+// show shows the link set of a page. The key of its checksum begins with that of the page.
 func (l *Links) show(of, set []byte, fn func(host HostID, fp uint64, links *Links) error) error {
 	if err := l.read(of, set); err != nil {
 		return fmt.Errorf("links %x: %w", of[:16], err)
@@ -419,24 +419,24 @@ func (l *Links) show(of, set []byte, fn func(host HostID, fp uint64, links *Link
 	return nil
 }
 
-// scanChunk is how many places scanLinks has in memory at most, 24 bytes each. Where there are more link sets, their
+// scanChunk is how many entries scanLinks has in memory at most, 24 bytes each. If there are more link sets, the
 // entries are read again for each half of so many.
 const scanChunk = 2 << 20
 
 // scanLinks shows all link sets in the order in which they lie, so that the file is read forward: looked up one by one,
-// in the order of their pages, those of 9 million links took 2.5 times as long. What the entries say is put in that
-// order first, the lowest numbers of a chunk at a time.
+// in the order of their pages, those of 9 million links took 2.5 times as long. Their entries are put into that order
+// first, a chunk of the lowest numbers at a time.
 func scanLinks(tx *bbolt.Tx, chunk int, fn func(host HostID, fp uint64, links *Links) error) error {
 	var l Links
-	places := make([]linksPlace, 0, 1024)
+	sets := make([]pageSet, 0, 1024)
 	for from, more := uint64(0), true; more; {
 		below := uint64(math.MaxUint64)
 		var err error
-		places, below, more, err = placesFrom(tx, places[:0], from, chunk)
+		sets, below, more, err = setsFrom(tx, sets[:0], from, chunk)
 		if err != nil {
 			return err
 		}
-		if err := l.showAll(tx, places, fn); err != nil {
+		if err := l.showAll(tx, sets, fn); err != nil {
 			return err
 		}
 		from = below
@@ -444,45 +444,45 @@ func scanLinks(tx *bbolt.Tx, chunk int, fn func(host HostID, fp uint64, links *L
 	return nil
 }
 
-// linksPlace is the number of a link set, and the key of its page.
-type linksPlace struct{ number, host, fp uint64 }
+// pageSet is the number of a link set, and the key of its page.
+type pageSet struct{ number, host, fp uint64 }
 
-func (p linksPlace) compare(q linksPlace) int { return cmp.Compare(p.number, q.number) }
+func (p pageSet) compare(q pageSet) int { return cmp.Compare(p.number, q.number) }
 
-// placesFrom returns the places of the lowest numbers from one on, in order; more: there are others, from below on.
-func placesFrom(tx *bbolt.Tx, places []linksPlace, from uint64, most int) (
-	_ []linksPlace, below uint64, more bool, err error) {
-	err = eachPlace(tx, func(key []byte, at place) error {
+// setsFrom returns the sets of the lowest numbers from one on, in order; more: there are others, from below on.
+func setsFrom(tx *bbolt.Tx, sets []pageSet, from uint64, most int) (
+	_ []pageSet, below uint64, more bool, err error) {
+	err = eachSetRef(tx, func(key []byte, at setRef) error {
 		switch {
 		case at.number < from, more && at.number >= below:
 			return nil
-		case len(places) == most:
-			slices.SortFunc(places, linksPlace.compare)
-			below, more = places[most/2].number, true
-			first, _ := slices.BinarySearchFunc(places, linksPlace{number: below}, linksPlace.compare)
-			if places = places[:first]; first == 0 {
+		case len(sets) == most:
+			slices.SortFunc(sets, pageSet.compare)
+			below, more = sets[most/2].number, true
+			first, _ := slices.BinarySearchFunc(sets, pageSet{number: below}, pageSet.compare)
+			if sets = sets[:first]; first == 0 {
 				return fmt.Errorf("links %x: %w (link set %d is that of several)", key, ErrCorrupt, below)
 			}
 			if at.number >= below {
 				return nil
 			}
 		}
-		places = append(places, linksPlace{at.number, uint64(hostKey(key)), binary.BigEndian.Uint64(key[8:])})
+		sets = append(sets, pageSet{at.number, uint64(hostKey(key)), binary.BigEndian.Uint64(key[8:])})
 		return nil
 	})
-	slices.SortFunc(places, linksPlace.compare)
-	return places, below, more, err
+	slices.SortFunc(sets, pageSet.compare)
+	return sets, below, more, err
 }
 
-// showAll shows the link sets of some places, which are in order.
-func (l *Links) showAll(tx *bbolt.Tx, places []linksPlace, fn func(HostID, uint64, *Links) error) error {
-	if len(places) == 0 {
+// showAll shows some link sets, which are in order.
+func (l *Links) showAll(tx *bbolt.Tx, sets []pageSet, fn func(HostID, uint64, *Links) error) error {
+	if len(sets) == 0 {
 		return nil
 	}
 	c := tx.Bucket(bucketLinkSets).Cursor()
-	k, v := c.Seek(key64(places[0].number))
+	k, v := c.Seek(key64(sets[0].number))
 	of := make([]byte, 24)
-	for _, p := range places {
+	for _, p := range sets {
 		binary.BigEndian.PutUint64(of, p.host)
 		binary.BigEndian.PutUint64(of[8:], p.fp)
 		binary.BigEndian.PutUint64(of[16:], p.number)
@@ -499,11 +499,11 @@ func (l *Links) showAll(tx *bbolt.Tx, places []linksPlace, fn func(HostID, uint6
 	return nil
 }
 
-// eachPlace shows the entries of bucketLinks.
-func eachPlace(tx *bbolt.Tx, fn func(key []byte, at place) error) error {
+// eachSetRef shows the entries of bucketLinks.
+func eachSetRef(tx *bbolt.Tx, fn func(key []byte, at setRef) error) error {
 	c := tx.Bucket(bucketLinks).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
-		at, err := placeOf(k, v)
+		at, err := setRefOf(k, v)
 		if err != nil || len(k) != 16 {
 			return fmt.Errorf("links %x: %w", k, cmp.Or(err, ErrCorrupt))
 		}

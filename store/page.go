@@ -43,16 +43,15 @@ const (
 	Hinted                      // a sitemap or a feed has brought the coming visit forward
 )
 
-// Imported says that what was known of the page at first came from an earlier archive (henro import): its content of
-// then is not in this one.
+// Imported says that what was first known of the page came from an earlier archive (henro import): that content is not
+// in the archive of this crawl.
 const Imported Flags = 1 << 11
 
-// Announced says that a sitemap, a feed or a notice was right about a change of this page, so that silence says
-// something.
+// Announced says that a sitemap, a feed or a notice was right about a change of this page, so that their silence counts
+// too.
 const Announced Flags = 1 << 12
 
-// Told says that a notice (POST /api/changed) has brought the coming visit forward, as Hinted says of documents; both
-// may have.
+// Told says that a notice (POST /api/changed) has brought the coming visit forward; Hinted may be set as well.
 const Told Flags = 1 << 13
 
 // Listing says that the content is a sitemap or a feed.
@@ -76,8 +75,8 @@ func (f Flags) Wishing(wish outlink.Frequency) Flags {
 // requisiteShift is where the flags hold how far from a page a requisite is, in three bits.
 const requisiteShift = 5
 
-// Requisite is how far from a page this is that a browser loads to show it: 1 for an image, 2 for the font of a sheet;
-// 0 for a page itself, also if it is a requisite as well.
+// Requisite is the distance of a requisite from its page: 1 for an image, 2 for the font of a style sheet. It is 0 for
+// a page, even if that is a requisite as well.
 func (f Flags) Requisite() uint8 {
 	if from := f.Embedded(); from != outlink.PageToo {
 		return from
@@ -88,8 +87,7 @@ func (f Flags) Requisite() uint8 {
 // Embedded is Requisite, and outlink.PageToo for a page that is a requisite as well.
 func (f Flags) Embedded() uint8 { return uint8(f >> requisiteShift & 7) }
 
-// linked returns f of what the seen set has as a page or not: what is there for a page is a page by itself, if another
-// links to it.
+// linked returns f with what the seen set knows: a requisite that a page links to is a page as well.
 func (f Flags) linked(page bool) Flags {
 	if page && f.Requisite() > 0 {
 		return f.AsRequisite(outlink.PageToo)
@@ -105,7 +103,7 @@ func (f Flags) Role() string {
 	return "page"
 }
 
-// AsRequisite returns f of a requisite that far from its page; outlink.PageToo: of a page that is a requisite as well.
+// AsRequisite returns f for a requisite that far from its page; outlink.PageToo: for a page that is a requisite too.
 func (f Flags) AsRequisite(from uint8) Flags {
 	return f&^(7<<requisiteShift) | Flags(from&7)<<requisiteShift
 }
@@ -190,7 +188,7 @@ type HostRecord struct {
 	RobotsUntil time.Time `json:",omitzero"` // when the rules must be asked for again
 
 	AskedAt time.Time         `json:",omitzero"`  // end of its last request; zero: it was never asked
-	GivenUp uint64            `json:",omitempty"` // pages that will not be had
+	GivenUp uint64            `json:",omitempty"` // pages given up
 	Errors  map[string]uint64 `json:",omitempty"` // visits that failed, by the word of their messages.Cause
 	Failure Failure           `json:",omitzero"`  // the last request that the host failed
 	Cookies []byte            `json:"-"`          // of crawls that keep them, as package cookies does: a secret
@@ -264,12 +262,11 @@ type Candidate struct {
 
 	Via string // of a requisite: the URL that names it
 
-	// if the page waits, it does so in a worse band than Band that is not RetryBand, and rises to it; not kept for
-	// candidates of other partitions
+	// Rises: the page, if it waits, waits in a worse band than Band, but not in RetryBand, and rises to Band. This and
+	// what follows is not kept for candidates of other partitions.
 	Rises bool
 
-	// of the sitemap in which it was found; not kept for candidates of other partitions, as is
-	Priority  outlink.Priority
+	Priority  outlink.Priority  // of the sitemap in which it was found
 	Frequency outlink.Frequency // its changefreq
 }
 
@@ -293,7 +290,7 @@ type Visited struct {
 	// asked for again at Page.Next; a page visited before is queued for Page.Next.
 	Retry bool
 	Links []outlink.Outlink // the outlinks found; nil: as before; empty: none any more
-	Near  []byte            // fingerprint.Near of the main content; empty: not known, it is as before, or has few words
+	Near  []byte            // fingerprint.Near of the main content; empty: unknown, as before, or of few words
 }
 
 // Relaxation is a page that was visited with less depth left than it turned out to have. Its links in scope are to be

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -79,7 +80,7 @@ func readMeta(f io.ReaderAt) (newest meta, err error) {
 		}
 		id, flags := binary.LittleEndian.Uint64(page[:]), binary.LittleEndian.Uint16(page[8:])
 		if id != uint64(min(at, 1)) || flags != metaPage {
-			return m, fmt.Errorf("a meta page says to be page %d of kind %#x: %w", id, flags, ErrCorrupt)
+			return m, fmt.Errorf("a meta page claims to be page %d of kind %#x: %w", id, flags, ErrCorrupt)
 		}
 		if err != nil || m.number > newest.number {
 			newest, err = m, nil
@@ -164,12 +165,7 @@ func (w *pageWalk) walk() error {
 	for len(w.next) > 0 {
 		level := w.next
 		w.next = nil
-		slices.SortFunc(level, func(a, b branchTo) int {
-			if a.page < b.page {
-				return -1
-			}
-			return 1
-		})
+		slices.SortFunc(level, func(a, b branchTo) int { return cmp.Compare(a.page, b.page) })
 		for _, to := range level {
 			if err := w.node(to); err != nil {
 				return fmt.Errorf("page %d: %w", to.page, err)
@@ -188,7 +184,7 @@ func (w *pageWalk) walk() error {
 // claim notes that a page has been reached, which happens once.
 func (w *pageWalk) claim(page uint64) error {
 	if page < 2 || page >= w.pages {
-		return fmt.Errorf("page %d is none: %w", page, ErrCorrupt)
+		return fmt.Errorf("there is no page %d: %w", page, ErrCorrupt)
 	}
 	if w.reached[page/64]>>(page%64)&1 != 0 {
 		return fmt.Errorf("page %d has a second use: %w", page, ErrCorrupt)
@@ -208,7 +204,7 @@ func (w *pageWalk) read(page uint64) ([]byte, error) {
 	}
 	more := uint64(binary.LittleEndian.Uint32(b[12:]))
 	if id := binary.LittleEndian.Uint64(b); id != page {
-		return nil, fmt.Errorf("it says to be page %d: %w", id, ErrCorrupt)
+		return nil, fmt.Errorf("it claims to be page %d: %w", id, ErrCorrupt)
 	}
 	for i := range more {
 		if err := w.claim(page + 1 + i); err != nil {

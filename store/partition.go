@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -41,8 +40,8 @@ var (
 
 var identityKey = []byte("identity")
 
-// Partition is one file of the state. Commit belongs to its one owner; the tables may be read from any goroutine, and
-// none from within the function of another read (a growing file waits for readers), but on a snapshot.
+// Partition is one file of the state. Commit belongs to its one owner. The tables may be read from any goroutine, but
+// not from within the function of another read, since a growing file waits for readers; on a snapshot they may.
 type Partition struct {
 	Tables
 	*reader
@@ -77,7 +76,8 @@ func Open(path string, o Options) (*Partition, error) {
 		return nil, err
 	}
 	s := &State{Partitions: []*Partition{p}}
-	if err := cmp.Or(s.shareContents(o), s.beginSession(o)); err != nil {
+	s.shareContents(o)
+	if err := s.beginSession(o); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
@@ -231,7 +231,7 @@ func (p *Partition) Snapshot(fn func(*Partition) error) error {
 	return p.view("begin a snapshot", func(tx *bbolt.Tx) error { return fn(p.at(tx)) })
 }
 
-// at is the partition as a transaction sees it. A commit may run beside it: identity.domains is that of commits.
+// at is the partition as a transaction sees it, without identity.domains, which commits beside it change.
 func (p *Partition) at(tx *bbolt.Tx) *Partition {
 	r := &reader{path: p.path, db: p.db, frozen: tx, sound: p.sound}
 	return &Partition{Tables: tablesOf(r), reader: r, options: p.options, index: p.index, of: p.of,
@@ -273,8 +273,6 @@ func queueRef(p Position) timequeue.Ref {
 // again, after an error or after a success. Committing an empty batch at least once a minute lets coarse slots be split
 // in time.
 func (p *Partition) Commit(b *Batch) (out Outcome, err error) {
-	// Due may not read a slot that this commit is splitting or appending to: whichever comes second sees what the first
-	// did.
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b.opened, b.domains = max(p.opened, timequeue.Minute(b.now)), publicsuffix.List.String()
@@ -335,7 +333,7 @@ func (p *Partition) apply(b *Batch) (Outcome, error) {
 }
 
 // Holds reports of each candidate whether it changes nothing here: the URL is known, with at least this reach, and that
-// is on the disk. What a transaction shows is there before the last sync of its commit.
+// is on the disk. Progress tells, since a read sees a commit before its last sync.
 func (p *Partition) Holds(candidates []Candidate) ([]bool, error) {
 	held := make([]bool, len(candidates))
 	err := p.view("read seen set", func(tx *bbolt.Tx) error {
@@ -370,7 +368,7 @@ type Stats struct {
 	Resting uint64 // no visit planned
 	Dropped uint64 // of these, given up
 	Linked  uint64 // pages with links stored
-	// main contents that the index holds; pages visited are more by those that are like others, or have no words
+	// main contents in the index: fewer than pages visited, of which some are like others and some have no words
 	Contents uint64
 
 	Leases, Parcels, Relaxations uint64

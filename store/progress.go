@@ -1,7 +1,6 @@
 package store
 
 import (
-	"crypto/rand"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -126,10 +125,9 @@ func (s *State) beginSession(o Options) error {
 	if err := s.settle(); err != nil {
 		return err
 	}
-	var b [8]byte
-	rand.Read(b[:]) // never fails
-	g.session, g.before = binary.LittleEndian.Uint64(b[:]), last.session
-	if !o.Replica { // whose terms are those of the log
+	g.begin()
+	g.before = last.session
+	if !o.Replica { // a replica has the terms of its log
 		g.term++
 	}
 	return s.Partitions[len(files)-1].note()
@@ -163,8 +161,8 @@ func (s *State) compare(files []noted) error {
 		own := files[i].of(p.index)
 		for j := range files {
 			if known := files[j].of(p.index); known > own {
-				return fmt.Errorf("open state: %s is older than %s, which knows of %d commits of it where it has %d: "+
-					"%w", p.path, filepath.Base(s.Partitions[j].path), known, own, ErrMixed)
+				return fmt.Errorf("open state: %s is older than %s: it has %d commits, and the other knows of %d: %w",
+					p.path, filepath.Base(s.Partitions[j].path), own, known, ErrMixed)
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"henro/store/seen"
 )
 
-// reader reads one file of the state. Each call is a transaction of its own, or, of a snapshot, all are within one.
+// reader reads one file of the state. Each call is a transaction of its own; on a snapshot all share one.
 type reader struct {
 	path   string
 	db     *bbolt.DB
@@ -102,7 +102,7 @@ func (t Table[T]) All() ([]T, error) { return t.First(math.MaxInt) }
 // First reads up to limit values.
 func (t Table[T]) First(limit int) ([]T, error) { return t.Within(limit, math.MaxInt) }
 
-// Within reads up to limit values, and no more when they take so many bytes on disk.
+// Within reads up to limit values, and stops once they take size bytes on disk.
 func (t Table[T]) Within(limit, size int) ([]T, error) { return t.list(nil, nil, limit, size) }
 
 // Below reads up to limit values whose keys begin with a prefix.
@@ -218,8 +218,8 @@ func (t Seen) entry(url string) (e seen.Entry, known bool, err error) {
 	return e, known, err
 }
 
-// IsPage reports whether what a record is of is a page by itself. A requisite that was visited before a page linked to
-// only the seen set holds that, until its next visit.
+// IsPage reports whether the URL of a record is a page by itself. If a page came to link to a requisite after its last
+// visit, only the seen set knows.
 func (t Seen) IsPage(page *Page) (bool, error) {
 	if page.Flags.Requisite() == 0 {
 		return true, nil

@@ -19,11 +19,11 @@ type Reconciled struct {
 //
 // An older file lacks what came to it since. What it was sent by other files is in their links, so every page with
 // links is put down to have them judged again (Relaxation), which asks no host for anything: what the file does not
-// know is admitted. What was visited since waits, in that file, for the visit that it had, and is visited again.
-// Numbers of pages that the file has not given yet, and others refer to, are passed over.
+// know is admitted. A page that was visited since waits, by the older file, for the visit that it had, and is visited
+// again. Page numbers that the older file has not given yet, and to which others refer, are passed over.
 //
 // Each file has a session of its own until all are done, so that a crash leaves files that do not belong together, for
-// the next Reconcile. All of a file is one transaction, with some 100 bytes of memory for each page.
+// the next Reconcile. Each file is changed in one transaction, with some 100 bytes of memory for each page.
 func Reconcile(dir string) (done *Reconciled, err error) {
 	s := &State{moved: map[HostID]int{}}
 	defer func() {

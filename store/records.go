@@ -326,8 +326,8 @@ func (t Pages) Visited(after Position, limit int, room []Entry) (entries []Entry
 	return entries, next, err
 }
 
-// readQueue reads up to limit pages of slots that have opened by a minute, behind a position, into room. Where some
-// have come most come, so room for all is made at once: doubling it takes three times as much, of 330 bytes a page.
+// readQueue reads up to limit pages of slots that have opened by a minute, behind a position, into room. After some
+// pages most of limit usually come, so room for all, 330 bytes each, is made at once: doubling takes three times that.
 func readQueue(tx *bbolt.Tx, opened uint32, after Position, limit int, room []Entry) (entries []Entry, err error) {
 	const some = 64
 	entries = room[:0]
@@ -383,7 +383,7 @@ func eachVisited(tx *bbolt.Tx, fn func(Page, Place) error) error {
 // errStop ends a walk that has found what it was to find.
 var errStop = errors.New("stop")
 
-// stopped is the error of a walk, but errStop.
+// stopped is the error of a walk; errStop is none.
 func stopped(err error) error {
 	if errors.Is(err, errStop) {
 		return nil

@@ -25,8 +25,9 @@ import (
 // bbolt writes a page only where nobody can read the one before. A checkpoint is a read transaction that stays open,
 // and a copy of its meta page in a file of its own. What commits free meanwhile stays in the file until the next one.
 //
-// A file that grows out of its mapping waits for open readers, for ever here. So replicas need a mapping that no file
-// outgrows (Options.MapBytes). Windows cannot reserve one: there each commit is synced, and is a checkpoint by itself.
+// A file that outgrows its mapping waits until no reader is open, and a checkpoint always is. So replicas need a
+// mapping that no file outgrows (Options.MapBytes). Windows cannot reserve one: there each commit is synced, and is a
+// checkpoint by itself.
 
 // replicaMapBytes is the address space for the file of a replica.
 const replicaMapBytes = 1 << 38
@@ -96,8 +97,8 @@ func takeReceived(dir string) error {
 	return fsync.Dir(filepath.Dir(dir))
 }
 
-// Receive writes the copy of a state that Stream made, which the next opening of a replica in the directory takes. It
-// is there as a whole when whole was called.
+// Receive writes the copy of a state that Stream made. Once whole was called, the next opening of a replica in the
+// directory takes it.
 func Receive(dir string, r io.Reader) (whole func() error, err error) {
 	if err := os.RemoveAll(receivedPath(dir)); err != nil {
 		return nil, diagnose("receive a state", err)
@@ -230,9 +231,9 @@ func (p *Partition) checkpoint() error {
 }
 
 // Outgrown reports whether the file has grown by more than so many bytes, and by more than a quarter, since the
-// checkpoint. Then there should be another one: bbolt knows of pages that a commit took from its free list that they
-// are younger than the checkpoint, and uses them again as soon as they are free, but not of those behind the end of the
-// file. In a crawl of 80 pages/s they were 1.4 GB after 2,048 entries, for 60 MB of state.
+// checkpoint. Then another one is due: pages that commits since then took from the free list are used again as soon as
+// they are free, but pages that were added at the end of the file are not. In a crawl of 80 pages/s these were 1.4 GB
+// after 2,048 entries, for 60 MB of state.
 func (p *Partition) Outgrown(least int64) (outgrown bool, err error) {
 	if p.pinned == nil {
 		return false, nil
@@ -254,7 +255,7 @@ func (p *Partition) noteCheckpoint(tx *bbolt.Tx) error {
 	}
 	defer f.Close()
 	page := make([]byte, metaLen)
-	for own := range int64(2) { // where which is in a copy does not follow from the number
+	for own := range int64(2) { // in a copy, the place of a meta page does not follow from its transaction
 		if _, err := f.ReadAt(page, own*size); err != nil {
 			return err
 		}
@@ -277,7 +278,7 @@ func (p *Partition) writeCheckpoint(page []byte, size int64) error {
 const streamHead = 8
 
 // Stream calls fn with the size of a copy of the whole state as of now, and with what writes it, while commits go on.
-// None may be made until fn is called.
+// No commit may be made before fn is called.
 //
 //	partitions u16 ‖ for each: bytes u64 ‖ the file
 func (s *State) Stream(fn func(size int64, write func(io.Writer) error) error) (err error) {
@@ -339,15 +340,13 @@ func readApplied(tx *bbolt.Tx) (uint64, error) {
 	return binary.LittleEndian.Uint64(b), nil
 }
 
-// Replicate has every Commit go through a log: commit is given the batch, completed, and has it applied by Apply, here
-// and wherever else. The term is that in which it does so. nil: no more commits are to come. It begins the index of
-// contents anew, which Apply alone does not follow.
+// Replicate sends every Commit through a log, in this term: commit is given the completed batch, and has Apply apply it
+// here and on the other replicas. nil: no more commits are to come. The index of contents begins anew, since Apply does
+// not keep it up to date.
 func (s *State) Replicate(term uint64, commit func(partition int, b *Batch) (Outcome, error)) error {
 	s.Partitions[0].progress.term = term
 	if commit != nil {
-		if err := s.shareContents(s.Partitions[0].options); err != nil {
-			return err
-		}
+		s.shareContents(s.Partitions[0].options)
 	}
 	for _, p := range s.Partitions {
 		p.mu.Lock()

@@ -31,9 +31,9 @@ import (
 // State is all partitions of one crawl.
 //
 // Which partition a host belongs to follows from its registrable domain, and what is a registrable domain follows from
-// a list that changes over the years. A state remembers the version it was divided by, which the first commit under
-// another one notes; under that, hosts that would now belong elsewhere are found when it is opened, and stay where they
-// are.
+// a list that changes over the years. A state remembers the version of the list by which it was divided, and from the
+// first commit under another one, that there were several. Hosts that today's list would put elsewhere are found when
+// the state is opened, and stay where they are.
 type State struct {
 	Partitions []*Partition
 	moved      map[HostID]int // hosts that are not where today's list would put them
@@ -122,7 +122,7 @@ func createState(dir string, o Options) error {
 	if err := fsync.Dir(fresh); err != nil {
 		return diagnose("create state", err)
 	}
-	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := removeIfThere(dir); err != nil {
 		return diagnose("create state", err)
 	}
 	if err := os.Rename(fresh, dir); err != nil {
@@ -138,11 +138,9 @@ func (s *State) open(dir string, o Options) error {
 	if err := s.beginSession(o); err != nil {
 		return err
 	}
-	begin := s.shareContents
-	if o.Replica { // which finds contents when it leads
-		begin = func(Options) error { return s.Checkpoint() }
-	}
-	if err := begin(o); err != nil {
+	if !o.Replica { // a replica compares contents when it leads
+		s.shareContents(o)
+	} else if err := s.Checkpoint(); err != nil {
 		return err
 	}
 	return s.findMoved()
@@ -342,8 +340,8 @@ func rollback(snapshots []*bbolt.Tx) (err error) {
 	return err
 }
 
-// Generation names what the state holds: whatever is derived from it holds while this is the same, since every commit
-// changes it.
+// Generation names what the state holds. Every commit changes it, so what was derived from the state holds as long as
+// this is the same.
 func (s *State) Generation() (name string, err error) {
 	h := sha256.New()
 	for _, p := range s.Partitions {

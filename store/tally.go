@@ -69,7 +69,7 @@ func (t *tally) leaves(id HostID, name string, old *remains) error {
 		return err
 	}
 	h.counts.load -= old.load
-	t.lies(old.resting, old.dropped, ^uint64(0))
+	t.count(old.resting, old.dropped, ^uint64(0))
 	return nil
 }
 
@@ -80,11 +80,12 @@ func (t *tally) enters(id HostID, name string, page *Page) error {
 		return err
 	}
 	h.counts.load += page.loadIn()
-	t.lies(page.Next.IsZero(), page.Flags&Dropped != 0, 1)
+	t.count(page.Next.IsZero(), page.Flags&Dropped != 0, 1)
 	return nil
 }
 
-func (t *tally) lies(resting, dropped bool, by uint64) {
+// count counts a record of the queue or at rest, or takes it back.
+func (t *tally) count(resting, dropped bool, by uint64) {
 	if !resting {
 		t.totals.queued += by
 		return
