@@ -41,12 +41,12 @@ type Archive struct {
 	unread func(what string)
 	grows  growing
 	whole  bool       // it is read without what still grows
-	mu     sync.Mutex // held while merging, and of noted
+	mu     sync.Mutex // guards merged and noted; held while merging
 	merged cdxj.Merged
 	noted  map[string]bool // what unread was told of
 }
 
-// maxNoted is how many notes of what cannot be read are kept apart; the same is told again after that.
+// maxNoted is how many notes are remembered, so that unread hears of nothing twice; after that it may.
 const maxNoted = 1000
 
 // Open merges the indexes of a folder, or reads that of a WACZ file. Reading goes on behind what cannot be read; unread
@@ -177,7 +177,7 @@ func (a *Archive) Merged() cdxj.Merged {
 // Lines shows the lines of the index from the first that is not below from, until visit returns false. A line is valid
 // until visit returns.
 func (a *Archive) Lines(from string, visit func(line []byte) bool) error {
-	grown, err := a.grown() // before the other: what is finished meanwhile is in both, and not in neither
+	grown, err := a.grown() // before the merged index: what is finished meanwhile is in both, and not in neither
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (a *Archive) grown() (*os.File, error) {
 	return a.grows.open()
 }
 
-// Finished has the archive read without what still grows, as it is packed.
+// Finished has the archive read without what still grows, as a WACZ packs it.
 func (a *Archive) Finished() { a.whole = true }
 
 // entries shows what the lines of the index that begin with a prefix say; those that cannot be read are noted.
@@ -229,8 +229,8 @@ func (a *Archive) entries(prefix string, visit func(cdxj.Entry) bool) error {
 // Entries shows the captures of all pages in the order of the index until visit returns false.
 func (a *Archive) Entries(visit func(cdxj.Entry) bool) error { return a.entries("", visit) }
 
-// Captures shows the captures of a page in the order of their times. Of those that only share the key of the index
-// (another case, www in front) it shows none if there is one of the page itself.
+// Captures shows the captures of a page in the order of their times. If there are none, it shows those of URLs that
+// share its key in the index (another case, www in front).
 func (a *Archive) Captures(url weburl.URL, visit func(cdxj.Entry) bool) error {
 	want := url.IndexKey() + " "
 	exact := false
@@ -300,7 +300,7 @@ func (c *Capture) Close() error {
 	return err
 }
 
-// maxChain bounds revisits of revisits: ours name the capture itself, others name each other.
+// maxChain bounds revisits of revisits: henro's name the capture that holds the payload, those of others may not.
 const maxChain = 16
 
 // Read opens a capture. A revisit gets its payload from the capture it refers to.

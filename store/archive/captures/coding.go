@@ -22,7 +22,7 @@ func (c *Capture) Uncoded() (io.Reader, error) {
 }
 
 // Uncoded takes the content codings off a body. A body that is not coded as its head says is given as it is: browsers
-// are not so kind, but the server cannot be asked again.
+// are not so kind, but the host cannot be asked again.
 func Uncoded(body io.Reader, codings string) (io.Reader, error) {
 	names := Codings(codings)
 	if len(names) > MaxCodings {
@@ -66,7 +66,7 @@ func Uncoded(body io.Reader, codings string) (io.Reader, error) {
 	return body, nil
 }
 
-// Codings are the names of content codings, of no more than Uncoded would take off and one.
+// Codings are the names of content codings, at most one more than Uncoded takes off.
 func Codings(codings string) (names []string) {
 	for name := range strings.SplitSeq(codings, ",") {
 		if name = strings.ToLower(strings.TrimSpace(name)); name != "" && name != "identity" {

@@ -32,14 +32,14 @@ type growing struct {
 	copy string     // path; empty: nothing grows
 }
 
-// How old the copy may be: so old, or so many times what it took to make it. Of 1 GB of WARC with pages there are some
+// The copy may be growsFor old, or growsEffort times as old as it took to make it. 1 GB of WARC with pages has some
 // 25 MB of lines, which are sorted in half a second.
 const (
 	growsFor    = time.Second
 	growsEffort = 10
 )
 
-// look brings the copy up to date. It reports whether files were finished that the merged index has not: until
+// look brings the copy up to date. It reports whether files were finished that the merged index does not have: until
 // merged is called, the copy is kept. A reader that comes while another looks goes on with the copy as it is.
 func (g *growing) look(root *os.Root) (finished bool, err error) {
 	if !g.looking.TryLock() {
@@ -124,7 +124,7 @@ func (g *growing) sort(root *os.Root, sizes map[string]int64) (err error) {
 	defer g.mu.Unlock()
 	before := g.copy
 	if g.copy = made; before != "" {
-		_ = os.Remove(before) // one that is being read goes with the folder, where open files cannot be removed
+		_ = os.Remove(before) // where open files cannot be removed, one that is being read goes with the folder
 	}
 	return nil
 }

@@ -256,7 +256,7 @@ func (e *Entry) plain(object []byte) bool {
 	}
 }
 
-// escaped reports that JSON has no such rune in a string but behind a backslash, or that it is one.
+// escaped reports whether a rune in a string of JSON is a backslash or must stand behind one.
 func escaped(r rune) bool { return r < ' ' || r == '\\' }
 
 // set sets a field by the name of its member, if it is one of ours.

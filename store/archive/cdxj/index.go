@@ -40,7 +40,7 @@ func lines(w io.Writer, filename string) func(*warc.Entry) error {
 }
 
 // IndexFile writes the sorted index of a finished WARC file beside it, or none if the file is taken away meanwhile.
-// What of the file cannot be read is not in it.
+// Records that cannot be read are not in it.
 func IndexFile(path string) error {
 	_, err := indexFile(path)
 	return err

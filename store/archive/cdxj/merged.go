@@ -33,10 +33,9 @@ type Merged struct {
 }
 
 // MergeDir brings the merged index of a directory up to date. Files that came since are merged into it; it is rebuilt
-// when one that was in it is gone or has another size. A file without an index of its own is read and gets one, and
-// one that others left out of order is made again. A file that cannot be read is left out, and tried again the next
-// time. Memory is bounded by what Merge needs for 64 files; what is merged
-// in is written once, in order.
+// when one that was in it is gone or has another size. A file without an index of its own is read and gets one, and an
+// index whose lines others left out of order is made again. A file that cannot be read is left out, and tried again the
+// next time. Memory is bounded by what Merge needs for 64 files.
 //
 // The list is written after the index and names its size. A crash in between, or another process that did the same at
 // the same time, leaves an index that the list does not fit, and the next call rebuilds it.

@@ -14,13 +14,13 @@ import (
 	"henro/store/archive/warc"
 )
 
-// recallFiles bounds one Recall. A sorted index takes some 25 small reads. One that still grows is read as a whole: of
-// 1 GB of WARC some 25 MB of lines if it holds pages, and 300 MB if it holds nothing but answers of 304.
+// recallFiles bounds one Recall. A sorted index takes some 25 small reads. One that still grows is read as a whole: for
+// 1 GB of WARC that is some 25 MB if it holds pages, and 300 MB if it holds nothing but answers of 304.
 const recallFiles = 512
 
 // Recall finds the latest captures of a page in a folder of WARC files, of which some may still grow: at most so many,
-// the latest first. More says that there are earlier ones, or were not looked for. A folder that is not there holds
-// none.
+// the latest first. more says that there are earlier ones, or that these were not looked for. A folder that is not
+// there holds none.
 func Recall(dir string, url weburl.URL, most int) (latest []Entry, more bool, err error) {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,10 +49,9 @@ func Recall(dir string, url weburl.URL, most int) (latest []Entry, more bool, er
 		slices.SortStableFunc(latest, func(a, b Entry) int {
 			return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Filename, b.Filename), cmp.Compare(b.Offset, a.Offset))
 		})
-		// of an index that is being sorted
+		// An index that is being sorted is read twice.
 		latest = slices.CompactFunc(latest, func(a, b Entry) bool {
-			return a.Filename == b.Filename &&
-				a.Offset == b.Offset
+			return a.Filename == b.Filename && a.Offset == b.Offset
 		})
 		if len(latest) > most {
 			latest, more = latest[:most], true

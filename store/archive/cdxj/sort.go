@@ -119,7 +119,7 @@ func mergeFiles(dst string, fan int, paths []string) (err error) {
 		if err != nil {
 			return fmt.Errorf("merge: %w", err)
 		}
-		defer f.Close() // again, on the ways out by an error
+		defer f.Close() // for the ways out by an error
 		files[i], lines[i] = f, f
 	}
 	return replace(dst, func(w io.Writer) error {

@@ -160,7 +160,7 @@ func (c *Collector) warc(path string) error {
 	return err
 }
 
-// statusOf is that of a capture: one that says that nothing has changed repeats the one before.
+// statusOf is the status of a capture; a revisit repeats the content of one that was 200.
 func statusOf(e *cdxj.Entry) int {
 	if e.Mime == cdxj.Revisit {
 		return 200

@@ -19,8 +19,8 @@ import (
 	"henro/store/archive/warc"
 )
 
-// Import adds the captures of an earlier crawl: of a CDXJ index, of a WARC file, or of all of these in a folder, but of
-// no WARC file that has its index beside it. The index must be closed. What was imported before and has not changed
+// Import adds the captures of an earlier crawl: of a CDXJ index, a WARC or WACZ file, or a folder of CDXJ indexes and
+// of WARC files that have none. The index of payloads must be closed. What was imported before and has not changed
 // since is passed over; added is the number of captures read. Reading goes on behind what cannot be read; unread is
 // told of it, with its file and place.
 func (x *Index) Import(from string, unread func(what string)) (added int, err error) {
@@ -62,7 +62,7 @@ func importable(dir string) (paths []string, err error) {
 	}
 	indexed := map[string]bool{}
 	for _, path := range indexes {
-		if filepath.Base(path) != cdxj.MergedName || len(indexes) == 1 { // else all of it is in the others
+		if filepath.Base(path) != cdxj.MergedName || len(indexes) == 1 { // the others hold all of its lines
 			paths = append(paths, path)
 		}
 		indexed[path] = true
@@ -166,8 +166,8 @@ func (x *Index) importCDXJ(f io.Reader, unread func(what any)) (added int, err e
 	return added, err
 }
 
-// Imported reports whether an archive in a folder knows what an earlier crawl holds: its revisits may refer to
-// captures that are there. Of a damaged index, which is store.ErrCorrupt, nobody knows.
+// Imported reports whether an archive in a folder knows what an earlier crawl holds: its revisits may refer to captures
+// that are there. A damaged index, from which this cannot be told, is store.ErrCorrupt.
 func Imported(dir string) (imported bool, err error) {
 	paths, err := filepath.Glob(filepath.Join(dir, ".*.payloads"))
 	if err != nil {

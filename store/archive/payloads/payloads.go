@@ -97,9 +97,9 @@ func New(path string) *Index { return &Index{path: path} }
 // Path is where the index of the archive with this prefix in dir lies.
 func Path(dir, prefix string) string { return filepath.Join(dir, "."+prefix+".payloads") }
 
-// Open opens the file. One that is not there, or is empty, is made from the indexes of the archive; what cannot be read
-// of those is stored once more when it comes again. A damaged one is set aside before, beside it under a name of its
-// own. aside is where the damaged one lies; empty: there was none.
+// Open opens the file. One that is not there, or is empty, is made from the indexes of the archive; payloads whose
+// lines cannot be read are stored once more when they come again. A damaged file is set aside first; aside is where it
+// lies, empty if there was none.
 func (x *Index) Open() (aside string, err error) {
 	if x == nil {
 		return "", nil
@@ -154,7 +154,7 @@ func (x *Index) rebuild() error {
 		if err != nil {
 			continue
 		}
-		_, _ = x.importFrom(f, func(any) {}) // check names what is damaged in it
+		_, _ = x.importFrom(f, func(any) {}) // henro check names what is damaged in it
 		f.Close()
 	}
 	return nil
@@ -192,7 +192,7 @@ func open(path string) (db *bbolt.DB, err error) {
 	return db, nil
 }
 
-// buckets tells a damaged file, in which something else stands where buckets belong.
+// buckets returns store.ErrCorrupt for a file in which something else stands where buckets belong.
 func buckets(tx *bbolt.Tx) error {
 	isBucket := func(in interface{ Bucket([]byte) *bbolt.Bucket }, kind string) func(key, value []byte) error {
 		return func(key, value []byte) error {
@@ -215,7 +215,7 @@ func buckets(tx *bbolt.Tx) error {
 	return all.ForEach(isBucket(all, "run"))
 }
 
-// Close flushes and closes the file; the index knows nothing then.
+// Close flushes and closes the file. From then on the index knows nothing.
 func (x *Index) Close() error {
 	if x == nil {
 		return nil
@@ -318,8 +318,8 @@ func (x *Index) due() bool {
 	return x.bytes >= maxWaiting || x.bytes > 0 && time.Since(x.flushedAt) >= FlushAfter
 }
 
-// flush writes what waits as one run; Find and Add go on meanwhile. What cannot be written is forgotten, or it would
-// grow. The caller holds x.flushing.
+// flush writes what waits as one run; Find and Add go on meanwhile. What cannot be written is forgotten, so that memory
+// stays bounded. The caller holds x.flushing.
 func (x *Index) flush() error {
 	x.mu.Lock()
 	x.writing, x.waiting = x.waiting, map[warc.Digest]capture{}
@@ -363,8 +363,8 @@ func (x *Index) put(tx *bbolt.Tx) error {
 	return nil
 }
 
-// merge makes one run of those of a level, as long as a level has mergeRuns. Closing the index ends it; what it has
-// built of a run is thrown away then.
+// merge makes one run of those of a level, as long as a level has mergeRuns. Closing the index ends it, and throws away
+// the unfinished run.
 func (x *Index) merge() {
 	defer x.merging.Store(false)
 	for merged := true; merged; {

@@ -65,7 +65,7 @@ func Open(name string) (*Package, error) {
 	return p, nil
 }
 
-// opened is a ZIP file of which not more is read than a directory may have, until that was read.
+// opened is a ZIP file of which no more than maxDirectory bytes are read until its directory is known.
 type opened struct {
 	*os.File
 	left  int
@@ -160,15 +160,13 @@ func (p *Package) EachIndex(visit func(name string, lines io.Reader) error) erro
 
 // About is what a package says of itself.
 type About struct {
-	Title    string `json:"title"`
-	Software string `json:"software"`
-	Created  string `json:"created"`
-	// Signed is nil for a package without a signature that was found right.
-	Signed *Signature `json:"-"`
-	// Domain is that of a signature by a certificate, which is not verified.
-	Domain string `json:"-"`
-	Parts  int    `json:"-"`
-	Bytes  int64  `json:"-"`
+	Title    string     `json:"title"`
+	Software string     `json:"software"`
+	Created  string     `json:"created"`
+	Signed   *Signature `json:"-"` // nil: the package has no signature that was verified
+	Domain   string     `json:"-"` // of a signature by a certificate, which is not verified
+	Parts    int        `json:"-"`
+	Bytes    int64      `json:"-"`
 }
 
 // Signature is one that was verified. The signature does not cover the moment.
@@ -235,7 +233,7 @@ func (p *Package) listed(text []byte, about *About) (all []resource, err error) 
 			return nil, err
 		}
 		if all = append(all, r); len(all) > most {
-			return nil, fmt.Errorf("it lists more than %d parts, and the package has %d", most, len(p.parts))
+			return nil, fmt.Errorf("it lists more than %d parts, but the package has %d", most, len(p.parts))
 		}
 	}
 	return all, nil
@@ -258,7 +256,7 @@ func (p *Package) small(name string, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// verifyNames holds the parts against the list of them. Of two parts of one name readers take the one or the other.
+// verifyNames compares the parts with the list of them. Of two parts with one name a reader may take either.
 func (p *Package) verifyNames(listed []resource, wrong func(string, ...any)) {
 	known := map[string]bool{dataPackage: true, dataPackageDigest: true}
 	for _, r := range listed {
@@ -301,7 +299,7 @@ func (p *Package) verifyPart(r resource) (int64, error) {
 	return n, nil
 }
 
-// verifyDigest holds the data package against its digest, and that against the signature.
+// verifyDigest compares the data package with its digest, and that with the signature.
 func (p *Package) verifyDigest(text []byte, about *About, wrong func(string, ...any)) {
 	if p.named[dataPackageDigest] == nil { // the specification leaves it to the writer
 		return
@@ -319,7 +317,7 @@ func (p *Package) verifyDigest(text []byte, about *About, wrong func(string, ...
 		return
 	}
 	if is := fmt.Sprintf("sha256:%x", sha256.Sum256(text)); is != digest.Hash {
-		wrong("%s is not the one of which %s has the digest", dataPackage, dataPackageDigest)
+		wrong("%s does not have the digest that %s names", dataPackage, dataPackageDigest)
 		return
 	}
 	if len(digest.Signed) == 0 || string(digest.Signed) == "null" {

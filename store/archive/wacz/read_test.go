@@ -128,12 +128,12 @@ func TestAChangedPackageIsFoundOut(t *testing.T) {
 			"not listed", true},
 		"a part twice": {func(p []part) []part { return append(p, p[0]) }, "is in the package twice", true},
 		"another title": {replaced("datapackage.json", "Manuals", "Novels!"),
-			"datapackage.json is not the one of which datapackage-digest.json has the digest", false},
-		"another digest": {replaced(digest, `"hash": "sha256:`, `"hash": "sha256:0`), "is not the one of which", false},
+			"datapackage.json does not have the digest that datapackage-digest.json names", false},
+		"another digest": {replaced(digest, `"hash": "sha256:`, `"hash": "sha256:0`), "not have the digest", false},
 		"another signature": {replaced(digest, `"signature": "`, `"signature": "AAAA`),
 			"signature: it is not base64 of 96", false},
 		"the signature of another package": {func(p []part) []part { of(p, digest).data = others; return p },
-			"is not the one of which", false},
+			"does not have the digest that", false},
 		"no signature": {func(p []part) []part {
 			d := of(p, digest)
 			d.data, _, _ = bytes.Cut(d.data, []byte(",\n  \"signedData\""))
@@ -170,7 +170,7 @@ func TestASignatureIsOneOfItsKey(t *testing.T) {
 	at := bytes.Index(mine[last].data, []byte(`"publicKey"`))
 	mine[last].data = append(mine[last].data[:at:at], theirs[last].data[from:]...)
 	about, wrong, err := verified(t, mine)
-	if err != nil || about.Signed != nil || len(wrong) != 1 || !strings.Contains(wrong[0], "not one by its") {
+	if err != nil || about.Signed != nil || len(wrong) != 1 || !strings.Contains(wrong[0], "not fit its public key") {
 		t.Errorf("with the public key of another: %+v, %q, %v", about.Signed, wrong, err)
 	}
 }

@@ -96,7 +96,7 @@ func sign(hash string, o Options) (*signedData, error) {
 // verify checks a signature of a hash.
 func (s *signedData) verify(hash string) (*Signature, error) {
 	if s.Hash != hash {
-		return nil, fmt.Errorf("it is one of %.80q", s.Hash)
+		return nil, fmt.Errorf("it signs another digest, %.80q", s.Hash)
 	}
 	der, err := base64.StdEncoding.DecodeString(s.PublicKey)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *signedData) verify(hash string) (*Signature, error) {
 	sum := sha256.Sum256([]byte(hash))
 	if !ecdsa.Verify(public, sum[:], new(big.Int).SetBytes(signature[:coordinate]),
 		new(big.Int).SetBytes(signature[coordinate:])) {
-		return nil, errors.New("it is not one by its public key: the package was changed, or the signature was")
+		return nil, errors.New("it does not fit its public key: the package or the signature was changed")
 	}
 	return &Signature{base64.StdEncoding.EncodeToString(der), s.Created}, nil
 }

@@ -103,7 +103,7 @@ func Write(out io.Writer, dir string, m cdxj.Merged, lists Lists, o Options) err
 		}
 		w.all += info.Size()
 	}
-	index, err := os.Open(m.Path) // now, so that it is the one of these files
+	index, err := os.Open(m.Path) // now, so that it is the index of these files
 	if err != nil {
 		return fmt.Errorf("wacz: %w", err)
 	}
@@ -230,7 +230,7 @@ func (w *writer) index(merged io.Reader) error {
 				first = e.Key + " " + cdxj.Stamp(e.At)
 			}
 			if e.Digest != "" && !strings.Contains(e.Digest, ":") {
-				e.Digest = "sha1:" + e.Digest // the readers of WACZ want to know which
+				e.Digest = "sha1:" + e.Digest // readers of WACZ want the kind of digest
 			}
 			block.Write(e.Append(block.AvailableBuffer()))
 			if lines++; lines >= w.o.BlockLines {

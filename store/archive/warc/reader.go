@@ -52,7 +52,7 @@ type Reader struct {
 	// says nothing, whatever stands behind it
 	lenient bool
 	torn    bool      // behind the record at hand no other begins
-	err     error     // the last word
+	err     error     // why nothing more can be read; io.EOF at the end
 	sum     hash.Hash // of the block of the record at hand
 }
 
@@ -228,7 +228,7 @@ func (e *Entry) Close() error {
 	return e.err
 }
 
-// damaged makes err the reader's last word.
+// damaged ends the reading with err, unless it has ended before.
 func (r *Reader) damaged(offset int64, err error) error {
 	if r.err == nil {
 		r.err = fmt.Errorf("%w at offset %d: %w", ErrDamaged, offset, err)
@@ -488,7 +488,7 @@ func readLine(in *bufio.Reader, room *int) (line []byte, crlf bool, err error) {
 }
 
 // readFields reads named fields up to an empty line. A line that begins with white space goes on with the one before; a
-// line without a colon is passed over. With crlf an end of line that is another is an error.
+// line without a colon is passed over. With crlf, a line with another end is an error.
 func readFields(in *bufio.Reader, room *int, crlf bool) (Header, error) {
 	var fields Header
 	for {

@@ -28,19 +28,18 @@ type Walked struct {
 
 const maxSpans = 1000
 
-// Walk shows every whole record of a file to visit, going on behind damaged stretches, where Reader stops. visit reads
-// of the entry what it needs, and calls its Close when it wants to know its Length; an error from there may be returned
-// as it is, for Walk knows its own, and goes on behind a record for which it is ErrTooLarge. Any other error of visit
-// ends the walk. visit may be nil. A record without the empty lines that end it counts as damaged here, since it was
-// torn, and so does one whose block has another digest than it says. What visit saw of a record before Close is not yet
-// known to be whole.
+// Walk shows every whole record of a file to visit, going on behind damaged stretches, where Reader stops. visit may be
+// nil. It reads of the entry what it needs, and calls Close to learn the Length; until then the record is not known to
+// be whole. It may return an error of the entry as it is: Walk recognises damage, and goes on behind a record for which
+// the error is ErrTooLarge. Any other error of visit ends the walk. A record without the empty lines that end it counts
+// as damaged here, since it was torn, and so does one whose block has another digest than it says.
 func Walk(f io.ReadSeeker, visit func(*Entry) error) (Walked, error) {
 	return walk(f, visit, func(r *Reader) { r.strict = true })
 }
 
-// List is Walk for the files of other writers: records without the empty lines that end them are whole here, and so is
-// a block that ends with its member or its file before its Content-Length, or behind which no record begins, as other
-// readers have it. Behind such a record the next one is looked for from its own beginning: it may have eaten that.
+// List is Walk for the files of other writers. As other readers have it, records without the empty lines that end them
+// are whole here, and so is a block that ends with its member or its file before its Content-Length, or behind which no
+// record begins. The next record is then looked for from the beginning of that one, whose block may have swallowed it.
 func List(f io.ReadSeeker, visit func(*Entry) error) (Walked, error) {
 	return walk(f, visit, func(r *Reader) { r.lenient = true })
 }
@@ -79,8 +78,8 @@ func walk(f io.ReadSeeker, visit func(*Entry) error, set func(*Reader)) (Walked,
 		if bad == nil {
 			return w, nil
 		}
-		// Where it broke is not where it is torn: an early end may lie behind whole records if their member's start was
-		// hit, so the search begins right behind the damaged record's first byte.
+		// Reading may have broken off behind whole records, if the start of their member was damaged. So the search
+		// begins right behind the first byte of the damaged record.
 		next, err := search(f, bad.Offset+1, magics)
 		if err != nil {
 			return w, err

@@ -103,7 +103,7 @@ func (w *Writer) Full(n int) bool {
 }
 
 // Append appends the bytes of finished records and returns where they begin. It opens a file if none is open. It never
-// closes one: that is for the owner to do, who wants to index it.
+// closes one: the owner does, who wants to index it.
 func (w *Writer) Append(records []byte) (offset int64, err error) {
 	switch {
 	case w.closed:

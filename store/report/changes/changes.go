@@ -1,8 +1,8 @@
 // Package changes writes down what changed on which page, and reads it again: lines of JSON, the latest of them as an
 // Atom feed.
 //
-// henro feed finds changes in an archive and writes them here; the dashboard of a crawl shows them. Both files are
-// bounded: of lines of JSON there are two files, the older of which is dropped, of entries in the feed the latest 200.
+// henro feed finds changes in an archive and writes them here; the dashboard of a crawl shows them. Both are bounded:
+// two files of lines, the older of which is dropped, and a feed of the latest 200 entries.
 package changes
 
 import (
@@ -14,13 +14,14 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"henro/store/fsync"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"henro/store/fsync"
 )
 
 // Names of the files in a Folder below the directory of a crawl.
@@ -50,7 +51,7 @@ type Change struct {
 	Cut     bool      `json:"cut,omitempty"` // the difference is longer
 }
 
-// IDOf is the same whenever a change is found.
+// IDOf names a change; the name is the same whenever the change is found.
 func IDOf(url string, at time.Time) string {
 	sum := sha256.Sum256([]byte(url + "\n" + at.UTC().Format(time.RFC3339Nano)))
 	return "urn:henro:change:" + hex.EncodeToString(sum[:16])

@@ -25,7 +25,7 @@ type Line struct {
 // Chart is one drawing.
 type Chart struct {
 	Title      string
-	X, Y       string // what the axes tell
+	X, Y       string // names of the axes
 	LogX, LogY bool
 	Spans      bool // x is in seconds, on a logarithmic axis: its ticks are a minute, an hour, a day
 	Dots       bool // mark every point

@@ -23,7 +23,7 @@ import (
 	"henro/store/report/tables"
 )
 
-// ErrFormat is returned for a format that there is not, or not for this table, or not for a crawl of this size.
+// ErrFormat is returned for an unknown format, or one that cannot hold this table, or a crawl of this size.
 var ErrFormat = errors.New("export")
 
 // Writer takes the rows of one table.
@@ -44,7 +44,7 @@ var streams = map[string]func(io.Writer, *tables.Table) (Writer, error){
 // Formats are all formats.
 var Formats = []string{"csv", "tsv", "jsonl", "parquet", "sqlite", "law", "graphml"}
 
-// extensions are the ends of names that tell a format which is not its own name.
+// extensions are the ends of names that stand for a format under another name.
 var extensions = map[string]string{"db": "sqlite", "sqlite3": "sqlite", "graph-txt": "law", "ndjson": "jsonl"}
 
 // FormatOf returns the format that the name of a file ends in; empty: none that is known.
@@ -73,7 +73,7 @@ func Run(ctx context.Context, source *tables.Source, o Order) error {
 	stream := streams[o.Format]
 	switch {
 	case !slices.Contains(Formats, o.Format):
-		return fmt.Errorf("%w: no format %q, but %s", ErrFormat, o.Format, strings.Join(Formats, ", "))
+		return fmt.Errorf("%w: unknown format %q: want one of %s", ErrFormat, o.Format, strings.Join(Formats, ", "))
 	case len(o.Tables) != 1 && o.Format != "sqlite":
 		return fmt.Errorf("%w: %s holds one table; sqlite holds all", ErrFormat, o.Format)
 	case o.Path == "-" && stream == nil:
@@ -88,7 +88,7 @@ func Run(ctx context.Context, source *tables.Source, o Order) error {
 	}
 	if o.Path != "-" && source.Temp == "" {
 		own := *source
-		own.Temp = filepath.Dir(o.Path) // where there is room for the export there is room for putting it in order
+		own.Temp = filepath.Dir(o.Path) // a disk with room for the export has room for putting it in order
 		source = &own
 	}
 	switch o.Format {

@@ -59,7 +59,7 @@ func newGraph(ctx context.Context, source *tables.Source, o Order, node func(url
 	return g, nil
 }
 
-// gather adds all URLs, often many times, and the arcs as fingerprint of the URL from ‖ that of the URL to.
+// gather adds all URLs, many of them more than once, and the arcs: fingerprint of the URL from ‖ that of the URL to.
 func gather(ctx context.Context, source *tables.Source, o Order, urls, arcs *sorter.Sorter) error {
 	follow := map[string]bool{}
 	for kind := range 256 {
@@ -102,7 +102,7 @@ func (g *graph) number(urls, numbers *sorter.Sorter, node func(url []byte) error
 	})
 }
 
-// replace puts, for the fingerprint in front of every arc, the number behind: f8 ‖ x8 becomes x8 ‖ number8.
+// replace puts a number behind every arc for the fingerprint in front of it: f8 ‖ x8 becomes x8 ‖ number8.
 func replace(numbers, arcs, to *sorter.Sorter) error {
 	sorted, err := numbers.Sorted()
 	if err != nil {

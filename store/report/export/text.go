@@ -28,7 +28,7 @@ func (l *lines) Write(row tables.Row) error {
 func (l *lines) Close() error { return nil }
 
 // separated makes a format of values with a separator between them and the names of the columns in the first line;
-// clean makes of what a value is written as, from line[from:], what the format wants.
+// clean gives the text at line[from:] the form that the format wants.
 func separated(out io.Writer, table *tables.Table, separator byte, clean func(line []byte, from int) []byte) (Writer,
 	error) {
 	var line []byte

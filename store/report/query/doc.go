@@ -67,11 +67,11 @@ type Session struct {
 	conn   *sql.Conn
 	failed error // of a table, when SQLite ended the question for it
 
-	own      bool            // a statement of ours is running: it may do what a question may not
+	own      bool            // a statement of the session is running: it may do what a question may not
 	asked    context.Context // of the question that is being answered
-	changing bool            // its answer may be another while the state is the same
+	changing bool            // its answer may change while the state does not
 	listed   map[string]bool // the tables that it reads for the list behind IN
-	keptFrom time.Duration   // what takes longer is kept
+	keptFrom time.Duration   // an answer that takes longer is kept
 	mu       sync.Mutex      // Reading is called by one at a time
 
 	// Told is called before a table is copied, which takes a while. It may be nil.
@@ -133,7 +133,7 @@ func (s *Session) Close() error {
 	return errors.Join(err, s.db.Close())
 }
 
-// exec runs a statement of ours.
+// exec runs a statement of the session.
 func (s *Session) exec(ctx context.Context, statement string) error {
 	s.failed, s.own = nil, true
 	defer func() { s.own = false }()

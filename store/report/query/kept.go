@@ -21,7 +21,7 @@ const (
 	keptVersion = "henro answers 1\n"
 	keptSuffix  = ".answer"
 	partSuffix  = ".part" // behind the name of one that is being written
-	// keptFrom is how long a question has to take for its answer to be kept. What takes less need not be.
+	// keptFrom is how long a question has to take for its answer to be kept.
 	keptFrom = time.Second
 	// keptBytes bounds an answer that is kept, and keptMost how many there are.
 	keptBytes = 8 << 20
@@ -115,8 +115,8 @@ func (k *kept) show(values []any) bool {
 	return true
 }
 
-// write writes the file and removes what is of other generations, and the oldest. That is not what was asked for: when
-// it fails, there is nothing kept and an answer all the same.
+// write writes the file and removes those of other generations, and the oldest. If it fails, nothing is kept, and the
+// question has its answer all the same.
 func (k *kept) write() {
 	dir := filepath.Dir(k.path)
 	if os.MkdirAll(dir, 0o755) != nil {

@@ -74,7 +74,7 @@ type permissions struct {
 	modules  map[string]bool // of virtual tables, which may be read without being created
 }
 
-// names returns the names that a statement of ours answers.
+// names returns the names that answer a statement of the session.
 func (s *Session) names(ctx context.Context, statement string) (map[string]bool, error) {
 	rows, err := s.conn.QueryContext(ctx, statement)
 	if err != nil {
@@ -132,7 +132,7 @@ func changes(action sqlite.AuthorizerActionCode, first, second string) bool {
 		action == sqlite.AuthFunction && slices.Contains(changing, strings.ToLower(second))
 }
 
-// changing are functions of which not all depend on nothing but their arguments. Those of date and time know a now.
+// changing are functions that may depend on more than their arguments: those of date and time know now.
 var changing = []string{"random", "randomblob", "date", "time", "datetime", "julianday", "unixepoch", "strftime",
 	"timediff", "current_date", "current_time", "current_timestamp"}
 

@@ -36,7 +36,7 @@ type Answer struct {
 	rows    *sql.Rows // nil: of an answer that was kept
 	values  []any
 	targets []any
-	kept    *kept // what is kept, or what shall be; nil: nothing
+	kept    *kept // the answer that was kept, or is to be; nil: neither
 	began   time.Time
 }
 
@@ -137,7 +137,7 @@ func (s *Session) readAgain(ctx context.Context, question string) (table string,
 	}
 	rows, err := s.conn.QueryContext(ctx, "EXPLAIN QUERY PLAN "+question)
 	if err != nil {
-		return "", nil // asking it says better what is wrong
+		return "", nil // asking the question itself says better what is wrong
 	}
 	defer rows.Close()
 	loops, correlated, listed := map[int]int{}, map[int]bool{}, map[int]bool{}

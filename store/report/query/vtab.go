@@ -97,13 +97,13 @@ func (v *virtual) BestIndex(info *vtab.IndexInfo) error {
 	return nil
 }
 
-// orderedMost is how many columns a question may use at most for the table to put its rows in order. SQLite sorts a row
-// in twice the time, and of few columns many are equal; whole rows it sorts as well.
+// orderedMost is how many columns a question may use at most for the table to put its rows in order. SQLite takes twice
+// the time for each row, and rows of few columns are often equal; whole rows SQLite sorts as fast.
 const orderedMost = 3
 
-// termsOf are the columns that a question uses, in the order in which it wants the rows and then those that it does not
-// mind: "2" or, the largest first, "2-". There are none where the table does not put them in order. GROUP BY and
-// DISTINCT want an order, too, so that equal rows come one behind the other; of a list SQLite does not say so.
+// termsOf are the columns that a question uses, first those by which it wants the rows in order: "2" or, the largest
+// first, "2-". There are none where the table does not put its rows in order. GROUP BY and DISTINCT want an order, too,
+// so that equal rows come one behind the other; for the list behind IN SQLite does not ask for one.
 func termsOf(info *vtab.IndexInfo, columns int, listed bool) (terms []string) {
 	used := info.ColUsed
 	if len(info.OrderBy) == 0 && !listed || bits.OnesCount64(used) > orderedMost {
@@ -117,7 +117,7 @@ func termsOf(info *vtab.IndexInfo, columns int, listed bool) (terms []string) {
 		if o.Desc {
 			term += "-"
 		}
-		if used&(1<<o.Column) != 0 { // another term of a column says nothing
+		if used&(1<<o.Column) != 0 { // a second term of a column changes nothing
 			terms = append(terms, term)
 		}
 		used &^= 1 << o.Column
@@ -130,8 +130,8 @@ func termsOf(info *vtab.IndexInfo, columns int, listed bool) (terms []string) {
 	return terms
 }
 
-// narrow asks SQLite for the URL and the host that a table is narrowed down to; flags are for Filter, and about so many
-// rows are left.
+// narrow asks SQLite for the URL and the host that a table is narrowed down to; flags are for Filter, rows is about how
+// many are left.
 func narrow(table *tables.Table, info *vtab.IndexInfo) (flags, rows int64) {
 	rows = rowsOfAll
 	arguments := 0

@@ -35,7 +35,7 @@ const Name = "search.db"
 var (
 	// ErrNoIndex is returned where no index has been made.
 	ErrNoIndex = errors.New("no search index: henro search --index makes it")
-	// ErrQuery is returned for a question without a word.
+	// ErrQuery is returned for a question in which there is no word.
 	ErrQuery = errors.New("no word to search for")
 )
 
@@ -261,7 +261,7 @@ func isDense(r rune) bool {
 		unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// tokens are those of a text, or of a question, which has not the single letter at the end of a run of two or more.
+// tokens are those of a text, or of a question, which leaves out the single letter at the end of a run of two or more.
 func tokens(text string, question bool) (list []string) {
 	var word []rune
 	var run []rune

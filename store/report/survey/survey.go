@@ -26,9 +26,8 @@ import (
 
 // Survey is the numbers of one crawl. Its JSON is an interface: names stay.
 type Survey struct {
-	Known int64 `json:"known"` // URLs in scope, pages and requisites
-	// Requisites are those of the known URLs that are there only because a page is shown with them
-	Requisites int64 `json:"requisites"`
+	Known      int64 `json:"known"`      // URLs in scope, pages and requisites
+	Requisites int64 `json:"requisites"` // of these, URLs that are known only because a page is shown with them
 	Parsed     int64 `json:"parsed"`     // that gave an answer: the thesis' parsed URLs
 	Failed     int64 `json:"failed"`     // visited, or refused by robots.txt, and never answered
 	Waiting    int64 `json:"waiting"`    // for their first visit
@@ -154,7 +153,7 @@ func (s *sampler) add(copied func() cdxj.Entry) {
 	}
 }
 
-// thinned is so many of them, spread evenly.
+// thinned keeps at most so many, spread evenly.
 func thinned(all []cdxj.Entry, most int) []cdxj.Entry {
 	if len(all) <= most {
 		return all

@@ -113,7 +113,7 @@ func eachCapture(s *Source, q Query, fn func(Row) error) error {
 	return nil
 }
 
-// capturesIn shows what the index of one WARC file lists, from a key on while it has that.
+// capturesIn shows what the index of one WARC file lists with a key.
 func capturesIn(path string, from []byte, q Query, fn func(Row) error) error {
 	index, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -158,7 +158,7 @@ func capturesSoFar(path string, from []byte, q Query, fn func(Row) error) error 
 // captureOn shows what a line of an index lists.
 func captureOn(line []byte, q Query, fn func(Row) error) error {
 	e, err := cdxj.Parse(line)
-	// what the crawl says of itself was never captured
+	// what the crawl says of itself is no capture
 	if err != nil || strings.HasPrefix(e.URL, "urn:") || q.URL != nil && e.URL != *q.URL {
 		return err
 	}

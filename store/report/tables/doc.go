@@ -116,13 +116,13 @@ type Row interface {
 
 // Query says what is wanted of a table.
 type Query struct {
-	// Columns has bit i set when column i is wanted; from the 64th on all are. What is not wanted may be left out: no
-	// columns, and rows are only counted.
+	// Columns has bit i set when column i is wanted; from the 64th on all are. The others may be left empty; without
+	// any, rows are only counted.
 	Columns uint64
 	// Host and URL narrow the rows down to those with this value in the table's HostColumn or URLColumn; nil: all.
 	Host, URL *string
-	// Passing lets a row, and the texts of its values, be valid until the function of Each returns only, which spares
-	// a string for each text of millions.
+	// Passing lets a row and the texts of its values be valid only until the function of Each returns, which spares
+	// millions of strings.
 	Passing bool
 }
 
@@ -198,8 +198,8 @@ type Source struct {
 	State   *store.State
 	Archive string // folder of the WARC files and their indexes; empty: there are no captures
 	Temp    string // folder for temporary files; empty: that of the system
-	Cache   string // folder for answers that need not be found again while the state is the same; empty: none
-	Memory  int    // bytes for putting rows in order; 0: what each use says
+	Cache   string // folder for answers that hold as long as the state is the same; empty: none are kept
+	Memory  int    // bytes for putting rows in order; 0: the default of each use
 }
 
 // partitions calls fn for the partitions that may hold what is wanted.

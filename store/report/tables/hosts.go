@@ -23,7 +23,7 @@ func Hosts() *Table {
 			{"next_allowed", Moment, "no request may start earlier"},
 			{"robots_until", Moment, "when its robots.txt is asked for again; empty: never asked"},
 			{"asked", Moment, "end of its last request; empty: never asked"},
-			{"given_up", Integer, "pages that will not be had"},
+			{"given_up", Integer, "pages given up"},
 			{"errors", Integer, "visits that failed"},
 			{"cause", Text, "the word for why it failed a request last"},
 			{"failed", Moment, "when that was"},

@@ -78,7 +78,7 @@ func valueOf(l *outlink.Outlink, from *source, column int) Value {
 	return Value{}
 }
 
-// wanted reports whether links need what only the record of their page has: number or from.
+// wantsPages reports whether links need what only the record of their page has: number or from.
 func (q Query) wantsPages() bool { return q.Columns&0b11 != 0 }
 
 func eachLink(s *Source, q Query, fn func(Row) error) error {
@@ -126,7 +126,7 @@ func shown(q Query, fn func(Row) error) func(links *store.Links, host string, nu
 	}
 }
 
-// textOf is bytes as a string, for as long as they stay what they are.
+// textOf is bytes as a string without a copy, valid until they are written over.
 func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 func show(links []outlink.Outlink, from *source, fn func(Row) error) error {
@@ -161,8 +161,8 @@ func linksOfURL(p *store.Partition, q Query, fn func(Row) error) error {
 	return show(links, from, fn)
 }
 
-// linksAsTheyLie shows the links of every page in whatever order they are read soonest, with the name of its host where
-// that is wanted.
+// linksAsTheyLie shows the links of every page in the order in which they are read fastest, with the name of its host
+// if that is wanted.
 func linksAsTheyLie(p *store.Partition, q Query, fn func(Row) error) error {
 	show, names, name := shown(q, fn), map[store.HostID]string{}, ""
 	return p.Links.Scan(func(host store.HostID, _ uint64, links *store.Links) error {
@@ -183,8 +183,8 @@ func linksAsTheyLie(p *store.Partition, q Query, fn func(Row) error) error {
 	})
 }
 
-// namesKept is how many names of hosts linksAsTheyLie keeps at most: some 10 MB. Most visits are of a host that had one
-// a moment ago.
+// namesKept is how many names of hosts linksAsTheyLie keeps at most: some 10 MB. Links lie in the order of visits, and
+// most visits are of a host that had one a moment before.
 const namesKept = 1 << 16
 
 // linksWithHosts shows the links of every page with the name of its host. Both come in the order of hosts' ids.

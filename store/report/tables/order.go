@@ -61,9 +61,9 @@ func InOrder(s *Source, terms []Term, each func(func(Row) error) error,
 	})
 }
 
-// groups are keys, each once, with how many there were. They are told apart by 128 bits of two hashes with seeds of
-// their own, by chance never equal for two keys: comparing the keys would wait for memory once more, for each of
-// millions.
+// groups are keys, each once, with how many there were. They are told apart by two 64-bit hashes with random seeds, of
+// which no two keys share both but by a chance too small to count: comparing the keys themselves would wait for memory
+// once more, for each of millions.
 type groups struct {
 	seeds  [2]maphash.Seed
 	counts map[[2]uint64]uint64
@@ -121,14 +121,14 @@ func (g *groups) moveTo(sorted *sorter.Sorter) error {
 	return nil
 }
 
-// turn makes of bytes those that sort the other way round.
+// turn changes bytes so that they sort the other way round.
 func turn(b []byte) {
 	for i := range b {
 		b[i] = ^b[i]
 	}
 }
 
-// ordered is a row of what its key holds.
+// ordered is a row whose values were read from its key.
 type ordered struct {
 	terms  []Term
 	values []Value
