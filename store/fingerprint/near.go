@@ -45,7 +45,7 @@ func (n *Near) Append(b []byte) []byte {
 	return b
 }
 
-// NearOf reads a sketch; ok is false for anything else than NearSize bytes of a sketch that can be.
+// NearOf reads a sketch; ok is false for bytes that no sketch has.
 func NearOf(b []byte) (n Near, ok bool) {
 	if len(b) != NearSize {
 		return n, false
@@ -83,7 +83,7 @@ func (n *Near) Likeness(other *Near) float64 {
 type Nearer struct {
 	table [2 * sampled]uint64 // digests of the sample, open addressing; 0: free
 	count int
-	level uint64 // mask: the digests of the sample end in so many zeros
+	level uint64 // mask of the bits that are zero in every digest of the sample
 }
 
 // Sketch returns Sim of a text, and its Near.

@@ -14,13 +14,13 @@ import (
 // Burmese) give one word per character. Of an empty text the sketch is 0.
 func Sim(text []byte) uint64 { return sim(text, nil) }
 
-// sim gives near the digests of the shingles too, unless it is nil.
+// sim also gives the digests of the shingles to near, unless near is nil.
 func sim(text []byte, near *Nearer) uint64 {
 	s := sketch{near: near}
 	var word uint64
 	inWord := false
 	for i := 0; i < len(text); {
-		if b := text[i]; b < utf8.RuneSelf { // most of most texts, at two thirds of the price
+		if b := text[i]; b < utf8.RuneSelf { // most of most texts, in two thirds of the time
 			i++
 			switch c := ascii[b]; {
 			case c == 0:
@@ -104,9 +104,9 @@ var ascii = func() (table [utf8.RuneSelf]byte) {
 	return table
 }()
 
-// sketch counts, for each of 64 bits, how many shingles have it set. The counts are kept upright: planes[k] holds bit k
-// of all 64. Adding one digest ripples up as in a binary counter, through six planes or so until the last of the 64
-// carries is gone; so eight are added together, by full adders, and only their carry ripples.
+// sketch counts, for each of 64 bits, how many shingles have it set. planes[k] holds bit k of all 64 counts. The carry
+// of one digest ripples through six planes or so, as in a binary counter. So eight are added together, by full adders,
+// and only their carry ripples.
 type sketch struct {
 	planes    [32]uint64
 	waiting   [8]uint64 // digests to be added
@@ -114,7 +114,7 @@ type sketch struct {
 	words     int
 	last      [2]uint64 // the words before
 	remaining uint64    // digest of a text of one or two words
-	near      *Nearer   // gets the digests as well; nil: nobody does
+	near      *Nearer   // gets the digests as well; may be nil
 }
 
 func (s *sketch) word(w uint64) {

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package fsync flushes directories, so that files which were made, renamed or removed in them are so after a loss of
-// power, and replaces files so.
+// Package fsync flushes directories, so that making, renaming and removing files in them survives a loss of power, and
+// replaces files so that this does.
 package fsync
 
 import (

@@ -88,7 +88,7 @@ func mend(f *os.File) (int64, error) {
 	return 0, f.Truncate(0)
 }
 
-// Append adds what write appends to a buffer, which ends with a newline. It is in memory until Flush.
+// Append adds what write appends to a buffer: whole lines. They are in memory until Flush.
 func (j *Journal) Append(write func(*bytes.Buffer) error) error {
 	before := j.buffer.Len()
 	if err := write(&j.buffer); err != nil {
@@ -101,7 +101,7 @@ func (j *Journal) Append(write func(*bytes.Buffer) error) error {
 	return nil
 }
 
-// Flush writes what is in memory. What cannot be written is dropped: it is not worth the crawl.
+// Flush writes what is in memory. What cannot be written is dropped, since no line of a journal is worth the crawl.
 func (j *Journal) Flush() error {
 	if j.buffer.Len() == 0 {
 		return nil

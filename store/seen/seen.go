@@ -2,8 +2,8 @@
 //
 // The fingerprints of one host lie packed and sorted in blocks of a page's size, keyed by host and by the least
 // fingerprint that belongs in the block. A page's links are mostly links to its own host, so one block answers many of
-// them. That takes 11 to 13 bytes per URL, where a key per URL takes 36 to 48, and no memory at all; a Bloom filter in
-// front was measured and dropped: 85 % of the links are known, a positive of a filter must be looked up anyway, and a
+// them. That takes 11 to 13 bytes per URL, where a key per URL takes 36 to 48, and no memory at all. A Bloom filter in
+// front was measured and dropped: 85 % of the links are known, and a positive must be looked up all the same, since a
 // false one would lose a URL.
 //
 // The new URLs of a page would fall into as many blocks as there are, each a page to be written. So a host of more than
@@ -52,8 +52,8 @@ const (
 	reachBits  = 0x7f
 )
 
-// Reach is how far the crawl goes from a URL, in one number: of a requisite, or of a page with so many links left, 127
-// for any number. Numbers above 125 are one.
+// Reach is how far the crawl goes from a URL, in one number: 0 for a requisite, depthLeft + 1 for a page, at most 126;
+// 127 for a page without limit.
 func Reach(page bool, depthLeft uint8) uint8 {
 	switch {
 	case depthLeft >= reachBits:
@@ -141,11 +141,11 @@ type Writer struct {
 	merged []Entry
 	key    [keyLen]byte
 
-	// The tail of the host in hand, read when something is not in its block.
+	// The tail of the host at hand, read when something is not in its block.
 	tail    []Entry
 	read    bool
 	added   []Entry // ascending, not in the tail yet
-	changed bool    // an entry of the tail was
+	changed bool    // an entry of the tail has changed
 }
 
 type order struct {

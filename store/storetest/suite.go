@@ -62,10 +62,10 @@ type driver struct {
 	now      time.Time
 	step     int
 	handed   []store.Entry // to be visited, moved, dropped, renewed; live or not
-	ghosts   []store.Entry // to be forgotten, or to be visited by who holds their positions
+	ghosts   []store.Entry // to be forgotten, or visited by the positions that were read
 	relaxed  []store.Relaxation
 	due      []store.Entry // read by Due since the partition was opened
-	until    time.Time     // and up to then
+	until    time.Time     // up to which due was read
 	cursor   store.Position
 	lastStep *Step
 }
@@ -100,7 +100,7 @@ func (d *driver) advance() {
 	d.lastStep = s
 }
 
-// commit stores a step in both, if asked with every write failing once before it succeeds.
+// commit stores a step in both. With FailWrite each write fails once before the commit succeeds.
 func (d *driver) commit(s *Step) {
 	d.t.Helper()
 	before := d.twin.Clone()
@@ -253,7 +253,7 @@ func (d *driver) url() string {
 	return fmt.Sprintf("%s/%d", host, d.rnd.IntN(40+d.step))
 }
 
-// candidate is one of a URL.
+// candidate draws a candidate of a URL.
 func (d *driver) candidate(s *Step, url string) store.Candidate {
 	drawn := slices.ContainsFunc(s.Admits, func(c store.Candidate) bool { return c.URL == url })
 	c := store.Candidate{URL: url, DepthLeft: uint8(d.rnd.IntN(6)), Depth: uint8(d.rnd.IntN(6)),
@@ -277,8 +277,8 @@ func (d *driver) candidate(s *Step, url string) store.Candidate {
 	return c
 }
 
-// waitingURL is that of a page that waits, if there is one.
-func (d *driver) waitingURL() string {
+// handedURL is the URL of a page that was handed out, if there is one.
+func (d *driver) handedURL() string {
 	if len(d.handed) == 0 {
 		return d.url()
 	}
@@ -294,7 +294,7 @@ func (d *driver) fill() *Step {
 		s.Admits = append(s.Admits, d.candidate(s, d.url()))
 	}
 	for range d.rnd.IntN(4) {
-		s.Admits = append(s.Admits, d.candidate(s, d.waitingURL()))
+		s.Admits = append(s.Admits, d.candidate(s, d.handedURL()))
 	}
 	if d.rnd.IntN(8) == 0 {
 		s.Rejudge = 1 + uint64(d.rnd.IntN(2))*(d.twin.serial+uint64(d.rnd.IntN(9)))
@@ -377,14 +377,15 @@ func (d *driver) fillPages(s *Step) {
 	}
 }
 
-// visitedInLease reports whether a page is visited without a position. Done twice it would be renewed and then visited.
+// visitedInLease reports whether a step visits a page without a position. Committed again, the step would first renew
+// and then visit it.
 func visitedInLease(s *Step, url string) bool {
 	return slices.ContainsFunc(s.Visits, func(v store.Visited) bool {
 		return len(v.Position) == 0 && v.Page.URL == url
 	})
 }
 
-// visit is what came of one, with a text of some that are had by several pages.
+// visit draws what came of a visit, with one of a few texts that several pages have.
 func (d *driver) visit(e store.Entry) store.Visited {
 	v := store.Visited{Position: e.Position, Page: d.visited(e.Page), Retry: d.rnd.IntN(5) == 0}
 	if v.Retry { // which says nothing of its text

@@ -39,7 +39,7 @@ type Twin struct {
 type known struct {
 	queue   *record   // in the queue or at rest, once it was visited
 	fresh   []*record // waiting for the first visit; one is live unless it was visited, the others are ghosts
-	rose    int       // band of the live one of these, if there are several; -1: there is one at most
+	rose    int       // band of the live record, if there are several in fresh; -1: there is at most one
 	visited bool
 	reach   int // links that may be followed from the page; -1: it is a requisite only
 	links   []outlink.Outlink
@@ -107,7 +107,7 @@ func (p *known) end(r *record) {
 	p.fresh = slices.DeleteFunc(slices.Clone(p.fresh), func(f *record) bool { return f == r })
 }
 
-// reachOf is how far the crawl goes from what has so many links left, and these flags.
+// reachOf is how far the crawl goes from a URL with so many links left and these flags.
 func reachOf(left uint8, f store.Flags) int {
 	if left = min(left, outlink.UnlimitedDepth); left == 0 && f.Requisite() > 0 {
 		return -1
@@ -115,7 +115,7 @@ func reachOf(left uint8, f store.Flags) int {
 	return int(left)
 }
 
-// linked are the flags of what is a page by itself, if it can be reached as one.
+// linked returns the flags of a requisite that can be reached as a page.
 func linked(reach int, f store.Flags) store.Flags {
 	if reach >= 0 && f.Requisite() > 0 {
 		return f.AsRequisite(outlink.PageToo)
@@ -569,7 +569,7 @@ func (t *Twin) waiting(host string) (all []*record) {
 	return all
 }
 
-// shown is a record as it is read: what waits shows how far the crawl goes from it now.
+// shown is a record as it is read: one that waits shows how far the crawl goes from it now.
 func (p *known) shown(r *record) store.Page {
 	page := r.Page
 	if r.place == store.InFresh {

@@ -17,7 +17,7 @@ var (
 // Ref is where a record lies: the ordinal-th of a slot.
 type Ref struct {
 	Slot       Slot
-	Generation uint32 // of the slot, so that a slot that is made again after it was deleted is another one
+	Generation uint32 // of the slot: one that was deleted and made again has another
 	Ordinal    uint32
 }
 

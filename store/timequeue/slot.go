@@ -1,6 +1,7 @@
 package timequeue
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"time"
@@ -53,15 +54,10 @@ func (s Slot) key() []byte {
 func slotOf(key []byte) Slot { return Slot{binary.BigEndian.Uint32(key), Level(key[4])} }
 
 func (s Slot) compare(t Slot) int {
-	switch {
-	case s.Opens != t.Opens:
-		if s.Opens < t.Opens {
-			return -1
-		}
-		return 1
-	default:
-		return int(s.Level) - int(t.Level)
+	if s.Opens != t.Opens {
+		return cmp.Compare(s.Opens, t.Opens)
 	}
+	return int(s.Level) - int(t.Level)
 }
 
 // Resolution is how finely time is divided.

@@ -18,7 +18,7 @@ type Writer struct {
 	buffers    map[Slot]*buffer
 	idle       []*buffer
 	touched    map[Slot]*touched
-	last       *touched // the one touched last: records are taken in their order; nil: none
+	last       *touched // the slot touched last, since records are taken in their order; nil: none
 	arena      arena
 }
 
@@ -33,7 +33,7 @@ type touched struct {
 	slot       Slot
 	bucket     *bbolt.Bucket
 	generation uint32
-	total      uint32 // records ever put into it
+	total      uint32 // records put into the slot, the ended ones too
 	done       uint32 // bits set
 	blocks     map[uint32]*block
 	dirty      bool
@@ -221,8 +221,8 @@ func seekChunk(c *bbolt.Cursor, ordinal uint32) (k, v []byte) {
 	return k, v
 }
 
-// Take returns the live record at a reference and ends it, if ours says that it is the one meant; nil when not, or when
-// it has ended before.
+// Take returns the live record at a reference and ends it, if ours says that it is the right one; nil when it is not,
+// or has ended before.
 func (w *Writer) Take(ref Ref, ours func(record []byte) bool) ([]byte, error) {
 	rec, t, b, err := w.get(ref)
 	if rec != nil {
@@ -303,7 +303,7 @@ func (w *Writer) split(slot Slot, t *touched, max int) (moved int, err error) {
 	return moved, nil
 }
 
-// firstLive finds the block of the first record whose bit is not set.
+// firstLive finds where the first record whose bit is not set lies, or at most seven records before it.
 func (w *Writer) firstLive(slot Slot, t *touched) (uint32, error) {
 	for n := uint32(0); n*blockBits < t.total; n++ {
 		b, err := w.block(slot, t, n)
