@@ -373,9 +373,10 @@ const (
 
 // sketches finds contents that are nearly the same. It holds the newest mostSketches, some 80 bytes each.
 type sketches struct {
-	all   []sketched // a ring, once it is full
-	next  int        // in the ring
-	heads [len(fingerprint.Near{}.Bands)][]int32
+	all     []sketched // a ring, once it is full
+	next    int        // in the ring
+	dropped int        // at most so many have no content
+	heads   [len(fingerprint.Near{}.Bands)][]int32
 }
 
 // sketched is one content, and for each band the entry before it in the same chain, plus one; 0: none.
@@ -385,8 +386,21 @@ type sketched struct {
 	before [len(fingerprint.Near{}.Bands)]int32
 }
 
-// add takes a content in, in the place of the oldest if there is no room.
+// add takes a content in, in the place of the oldest if there is no room. One that was dropped, and comes again with
+// its commit, has its place again: chains do not grow by commits that fail.
 func (s *sketches) add(near *fingerprint.Near, digest uint64) {
+	again := false
+	if s.dropped > 0 {
+		s.chains(near, func(e *sketched) {
+			if !again && e.digest == 0 && e.near == *near {
+				e.digest, again = digest, true
+				s.dropped--
+			}
+		})
+	}
+	if again {
+		return
+	}
 	at := s.next
 	if s.next = (s.next + 1) % mostSketches; at == len(s.all) {
 		s.all = append(s.all, sketched{})
@@ -411,6 +425,7 @@ func (s *sketches) drop(near []byte, digest uint64) {
 	s.chains(&of, func(e *sketched) {
 		if e.digest == digest {
 			e.digest = 0
+			s.dropped++
 		}
 	})
 }
