@@ -48,8 +48,7 @@ func (s *files) open() error {
 	}
 	repaired, err := folder.RecoverPrefix(s.o.Dir, s.o.Prefix)
 	for _, r := range repaired {
-		log := s.log.WithFields(logrus.Fields{"file": r.File, "records": r.Records, "cut": r.Cut,
-			"damaged": len(r.Damaged)})
+		log := s.log.WithFields(logrus.Fields{"file": r.File, "records": r.Records, "cut": r.Cut})
 		if r.Err != nil {
 			log.WithField("err", r.Err).Error("file that was left by a process that died cannot be repaired")
 			continue

@@ -56,8 +56,8 @@ func (r Repaired) String() string {
 	if r.Err != nil {
 		return fmt.Sprintf("%s was left by a process that died, and cannot be repaired: %v", r.File, r.Err)
 	}
-	return fmt.Sprintf("%s was left open by a process that died; it is finished now: %d records, %d bytes cut off "+
-		"behind them", r.File, r.Records, r.Cut)
+	return fmt.Sprintf("%s was left open by a process that died; it is finished now: %d records, %d bytes that "+
+		"belong to none taken out", r.File, r.Records, r.Cut)
 }
 
 // RecoverPrefix repairs what a process that died left of the files of a prefix, which the caller has claimed: it

@@ -6,8 +6,8 @@
 // copies. A Writer appends to one file at a time, returns the offset, and reports when a file has reached its size.
 //
 // A file carries the suffix ".open" while it grows and loses it when it is finished. After a kill the suffix is still
-// there: Repair cuts such a file back to its last whole record and finishes it. A Reader gives the records of any WARC,
-// also of the older and the sloppy ones found in the wild, one after the other in bounded memory; Walk goes on behind a
+// there: Repair leaves its whole records in such a file, and finishes it. A Reader gives the records of any WARC, also
+// of the older and the sloppy ones found in the wild, one after the other in bounded memory; Walk goes on behind a
 // damaged stretch. (The two libraries called gowarc bound no header line, spool every block into memory or files, and
 // the one of them that reads zstd stops at the first damaged record.)
 //

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,9 +17,8 @@ import (
 type Repaired struct {
 	Path    string // of the finished file; "" when nothing whole was in it, and it is gone
 	Records int    // whole ones
-	Kept    int64  // bytes up to the end of the last whole record
-	Cut     int64  // bytes behind it, which are gone
-	Damaged []Span // stretches before the last whole record that cannot be read; they are left as they are
+	Kept    int64  // bytes, to the end of the last of them
+	Cut     int64  // bytes of no whole record, before and behind it, which are gone
 }
 
 // Leftovers returns the paths of the files in dir that begin with prefix, if it is not empty, and still carry
@@ -39,8 +39,9 @@ func Leftovers(dir, prefix string) ([]string, error) {
 	return paths, nil
 }
 
-// Repair finishes a file that was left open by a process that died: it cuts off what stands behind the last whole
-// record and takes away OpenSuffix. On the way it shows every whole record to visit, as Walk does, so that the file is
+// Repair finishes a file that was left open by a process that died: it takes out what is no whole record and takes away
+// OpenSuffix. A loss of power leaves holes among records that were not synced, and so of which nobody was told. On the
+// way Repair shows every whole record to visit, as Walk does, where it lies in the finished file, so that the file is
 // read only once; visit may be nil. The file must belong to no living process.
 func Repair(path string, visit func(*Entry) error) (Repaired, error) {
 	final, open := strings.CutSuffix(path, OpenSuffix)
@@ -52,7 +53,7 @@ func Repair(path string, visit func(*Entry) error) (Repaired, error) {
 		return Repaired{}, fmt.Errorf("repair: %w", err)
 	}
 	defer f.Close()
-	walked, err := Walk(f, visit)
+	walked, err := walk(f, visit, true, func(r *Reader) { r.strict = true })
 	if err != nil {
 		return Repaired{}, fmt.Errorf("repair %s: %w", path, err)
 	}
@@ -60,30 +61,46 @@ func Repair(path string, visit func(*Entry) error) (Repaired, error) {
 	if err != nil {
 		return Repaired{}, fmt.Errorf("repair: %w", err)
 	}
-	done := Repaired{Records: walked.Records, Kept: walked.End, Cut: size - walked.End}
-	for _, span := range walked.Damaged {
-		if span.Offset < walked.End {
-			done.Damaged = append(done.Damaged, span)
+	done := Repaired{Path: final, Records: walked.Records, Kept: walked.End, Cut: size - walked.End}
+	whole := path // a file of the whole records alone
+	switch {
+	case walked.Records == 0:
+		done.Path = ""
+	case len(walked.Damaged) > 0 && walked.Damaged[0].Offset < walked.End:
+		whole += ".tmp"
+		err = squeeze(f, whole, walked)
+	default:
+		if done.Cut > 0 {
+			err = f.Truncate(walked.End)
 		}
+		err = errors.Join(err, f.Sync())
 	}
-	if walked.Records == 0 {
-		f.Close()
-		if err := os.Remove(path); err != nil {
-			return Repaired{}, fmt.Errorf("repair: %w", err)
-		}
-		return done, fsync.Dir(filepath.Dir(path))
+	err = errors.Join(err, f.Close())
+	if err == nil && done.Path != "" {
+		err = os.Rename(whole, final)
 	}
-	if done.Cut > 0 {
-		if err := f.Truncate(walked.End); err != nil {
-			return Repaired{}, fmt.Errorf("repair: %w", err)
-		}
+	if err == nil && (done.Path == "" || whole != path) {
+		err = os.Remove(path)
 	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+	if err != nil {
 		return Repaired{}, fmt.Errorf("repair %s: %w", path, err)
 	}
-	if err := os.Rename(path, final); err != nil {
-		return Repaired{}, fmt.Errorf("repair: %w", err)
-	}
-	done.Path = final
 	return done, fsync.Dir(filepath.Dir(path))
+}
+
+// squeeze copies a file without its damaged stretches.
+func squeeze(f io.ReaderAt, to string, w Walked) error {
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	from, left := int64(0), w.End
+	for _, span := range append(w.Damaged, Span{Offset: math.MaxInt64}) {
+		n := min(span.Offset-from, left)
+		if _, err = io.Copy(out, io.NewSectionReader(f, from, n)); err != nil {
+			break
+		}
+		from, left = span.Offset+span.Length, left-n
+	}
+	return errors.Join(err, out.Sync(), out.Close())
 }

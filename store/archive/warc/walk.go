@@ -34,19 +34,22 @@ const maxSpans = 1000
 // the error is ErrTooLarge. Any other error of visit ends the walk. A record without the empty lines that end it counts
 // as damaged here, since it was torn, and so does one whose block has another digest than it says.
 func Walk(f io.ReadSeeker, visit func(*Entry) error) (Walked, error) {
-	return walk(f, visit, func(r *Reader) { r.strict = true })
+	return walk(f, visit, false, func(r *Reader) { r.strict = true })
 }
 
 // List is Walk for the files of other writers. As other readers have it, records without the empty lines that end them
 // are whole here, and so is a block that ends with its member or its file before its Content-Length, or behind which no
 // record begins. The next record is then looked for from the beginning of that one, whose block may have swallowed it.
 func List(f io.ReadSeeker, visit func(*Entry) error) (Walked, error) {
-	return walk(f, visit, func(r *Reader) { r.lenient = true })
+	return walk(f, visit, false, func(r *Reader) { r.lenient = true })
 }
 
-func walk(f io.ReadSeeker, visit func(*Entry) error, set func(*Reader)) (Walked, error) {
+// walk reads f. With squeezed, records are shown, and End is, where they will be once the damaged stretches before them
+// are taken out, and all of these are returned; their own offsets are those of f.
+func walk(f io.ReadSeeker, visit func(*Entry) error, squeezed bool, set func(*Reader)) (Walked, error) {
 	var w Walked
-	var at int64 // where reading (again) begins
+	var at int64   // where reading (again) begins
+	var gone int64 // bytes taken out before it
 	first := make([]byte, len(plainMagic))
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return w, err
@@ -67,7 +70,7 @@ func walk(f io.ReadSeeker, visit func(*Entry) error, set func(*Reader)) (Walked,
 		if _, err := f.Seek(at, io.SeekStart); err != nil {
 			return w, err
 		}
-		r := newReader(f, at)
+		r := newReader(f, at-gone)
 		set(r)
 		r.useFrames(frames)
 		bad, err := w.read(r, visit)
@@ -80,14 +83,17 @@ func walk(f io.ReadSeeker, visit func(*Entry) error, set func(*Reader)) (Walked,
 		}
 		// Reading may have broken off behind whole records, if the start of their member was damaged. So the search
 		// begins right behind the first byte of the damaged record.
+		bad.Offset += gone
 		next, err := search(f, bad.Offset+1, magics)
 		if err != nil {
 			return w, err
 		}
-		bad.Length = next - bad.Offset
+		if bad.Length = next - bad.Offset; squeezed {
+			gone += bad.Length
+		}
 		if n := len(w.Damaged); n > 0 && w.Damaged[n-1].Offset+w.Damaged[n-1].Length == bad.Offset {
 			w.Damaged[n-1].Length += bad.Length // one stretch with false starts in it
-		} else if n < maxSpans {
+		} else if n < maxSpans || squeezed {
 			w.Damaged = append(w.Damaged, *bad)
 		}
 		at = next

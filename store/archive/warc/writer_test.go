@@ -375,20 +375,54 @@ func TestWhatStandsBehindDamageIsFound(t *testing.T) {
 	}
 }
 
-func TestRepairLeavesDamageBeforeWholeRecords(t *testing.T) {
-	records := members(t, warc.DefaultOptions(), 5)
-	data := bytes.Join(records, nil)
-	data[len(records[0])+40] ^= 0x55
-	path := filepath.Join(t.TempDir(), "HENRO-1.warc.gz")
-	if err := os.WriteFile(path+warc.OpenSuffix, append(slices.Clone(data), records[0][:20]...), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	done, err := warc.Repair(path+warc.OpenSuffix, nil)
-	if err != nil || done.Records != 4 || done.Cut != 20 || len(done.Damaged) != 1 {
-		t.Errorf("%+v %v", done, err)
-	}
-	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, data) {
-		t.Errorf("%d bytes left, want %d: %v", len(got), len(data), err)
+// A loss of power leaves holes of sectors among the records that were not synced, and cuts the last. What is whole is
+// kept, and is shown where it lies then.
+func TestRepairTakesHolesOut(t *testing.T) {
+	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None},
+		{Compression: warc.Zstd, Level: 3}} {
+		records := members(t, o, 4)
+		path := filepath.Join(t.TempDir(), "HENRO-1"+o.Compression.Suffix())
+		for holes := range 1 << len(records) {
+			var data, want []byte
+			var at []int64 // where the whole ones begin, and the last ends
+			for i, record := range records {
+				if holes&(1<<i) == 0 {
+					at = append(at, int64(len(want)))
+					want = append(want, record...)
+				} else {
+					record = slices.Clone(record)
+					clear(record[:min(len(record), 100)])
+				}
+				data = append(data, record...)
+			}
+			at = append(at, int64(len(want)))
+			data = append(data, records[0][:20]...)
+			if err := os.WriteFile(path+warc.OpenSuffix, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var shown []int64
+			done, err := warc.Repair(path+warc.OpenSuffix, func(e *warc.Entry) error {
+				err := e.Close()
+				if err == nil {
+					shown = append(shown, e.Offset)
+					if e.Offset+e.Length != at[len(shown)] {
+						t.Errorf("holes %b: record %d ends at %d of %v", holes, len(shown), e.Offset+e.Length, at)
+					}
+				}
+				return err
+			})
+			if err != nil || done.Records != len(at)-1 || done.Kept != int64(len(want)) ||
+				done.Cut != int64(len(data)-len(want)) || !slices.Equal(shown, at[:len(at)-1]) {
+				t.Fatalf("holes %b: %+v, shown at %v, want %v: %v", holes, done, shown, at, err)
+			}
+			got, err := os.ReadFile(path)
+			if left := names(t, filepath.Dir(path)); len(want) == 0 && len(left) != 0 || len(left) > 1 {
+				t.Fatalf("holes %b: %v is left", holes, left)
+			} else if len(want) > 0 && (err != nil || !bytes.Equal(got, want)) {
+				t.Fatalf("holes %b: %d bytes left, want %d: %v", holes, len(got), len(want), err)
+			}
+			os.Remove(path)
+		}
 	}
 }
 
