@@ -1,11 +1,11 @@
 package config
 
 import (
+	"os"
 	"path/filepath"
 
 	"github.com/sirupsen/logrus"
 
-	"henro/store"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/folder"
 )
@@ -28,7 +28,7 @@ func Refresh(dir string, log *logrus.Entry) {
 // RefreshMerged is Refresh for an archive that has a merged index only if it was read here; without one it does
 // nothing.
 func RefreshMerged(dir string, log *logrus.Entry) {
-	if store.Exists(filepath.Join(dir, cdxj.MergedName)) {
+	if _, err := os.Stat(filepath.Join(dir, cdxj.MergedName)); err == nil {
 		Refresh(dir, log)
 	}
 }
