@@ -253,7 +253,7 @@ func (a *archive) has(capture uint64) bool {
 // references follows every revisit record to the capture that holds its payload. Where an earlier crawl's captures were
 // imported (--dedup-from), those that are not here are with that crawl.
 func (a *archive) references() error {
-	if a.mend {
+	if a.mend || a.records == 0 { // of an archive that was just begun even the index of payloads may be empty
 		return nil
 	}
 	imported, err := payloads.Imported(a.dir)

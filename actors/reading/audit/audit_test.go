@@ -128,3 +128,18 @@ func unpacked(member []byte) []byte {
 	}
 	return text
 }
+
+// An empty index of payloads is damage, but not where a crawl lost its power when it began.
+func TestAnEmptyIndexOfPayloadsIsNamed(t *testing.T) {
+	file, _ := archived(t, warc.Gzip)
+	begun := t.TempDir()
+	for dir, damages := range map[string]int{filepath.Dir(file): 1, begun: 0} {
+		if err := os.WriteFile(filepath.Join(dir, ".henro.payloads"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		a := archive{dir: dir, progress: func(string, uint64, uint64) {}}
+		if err := a.files(); err != nil || a.count != damages {
+			t.Errorf("begun %v: %q %v", dir == begun, a.problems, err)
+		}
+	}
+}
