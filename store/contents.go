@@ -373,34 +373,20 @@ const (
 
 // sketches finds contents that are nearly the same. It holds the newest mostSketches, some 80 bytes each.
 type sketches struct {
-	all     []sketched // a ring, once it is full
-	next    int        // in the ring
-	dropped int        // at most so many have no content
-	heads   [len(fingerprint.Near{}.Bands)][]int32
+	all   []sketched // a ring, once it is full
+	next  int        // in the ring
+	heads [len(fingerprint.Near{}.Bands)][]int32
 }
 
 // sketched is one content, and for each band the entry before it in the same chain, plus one; 0: none.
 type sketched struct {
 	near   fingerprint.Near
-	digest uint64
+	digest uint64 // 0: it was dropped
 	before [len(fingerprint.Near{}.Bands)]int32
 }
 
-// add takes a content in, in the place of the oldest if there is no room. One that was dropped, and comes again with
-// its commit, has its place again: chains do not grow by commits that fail.
+// add takes a content in, in the place of the oldest if there is no room.
 func (s *sketches) add(near *fingerprint.Near, digest uint64) {
-	again := false
-	if s.dropped > 0 {
-		s.chains(near, func(e *sketched) {
-			if !again && e.digest == 0 && e.near == *near {
-				e.digest, again = digest, true
-				s.dropped--
-			}
-		})
-	}
-	if again {
-		return
-	}
 	at := s.next
 	if s.next = (s.next + 1) % mostSketches; at == len(s.all) {
 		s.all = append(s.all, sketched{})
@@ -425,26 +411,32 @@ func (s *sketches) drop(near []byte, digest uint64) {
 	s.chains(&of, func(e *sketched) {
 		if e.digest == digest {
 			e.digest = 0
-			s.dropped++
 		}
 	})
 }
 
-// chains calls show for the contents that have a band in common with a sketch.
+// chains calls show for the contents that have a band in common with a sketch. What was dropped is taken out of the
+// chains on the way: commits that fail do not make them longer.
 func (s *sketches) chains(near *fingerprint.Near, show func(*sketched)) {
 	for i, heads := range s.heads {
 		if heads == nil {
 			return
 		}
-		at := heads[near.Bands[i]%sketchHeads]
+		at := &heads[near.Bands[i]%sketchHeads]
 		for range longestChain {
 			// A chain ends where an entry was replaced: the one there now is of another chain.
-			if at == 0 || s.all[at-1].near.Bands[i]%sketchHeads != near.Bands[i]%sketchHeads {
+			if *at == 0 || s.all[*at-1].near.Bands[i]%sketchHeads != near.Bands[i]%sketchHeads {
 				break
 			}
-			e := &s.all[at-1]
-			show(e)
-			at = e.before[i]
+			e := &s.all[*at-1]
+			if e.digest != 0 {
+				show(e)
+			}
+			if e.digest == 0 {
+				*at = e.before[i]
+			} else {
+				at = &e.before[i]
+			}
 		}
 	}
 }
@@ -453,9 +445,6 @@ func (s *sketches) chains(near *fingerprint.Near, show func(*sketched)) {
 func (s *sketches) nearest(near *fingerprint.Near) (digest uint64) {
 	best := fingerprint.LeastLikeness
 	s.chains(near, func(e *sketched) {
-		if e.digest == 0 { // it was dropped
-			return
-		}
 		if like := near.Likeness(&e.near); like > best || like == best && digest == 0 {
 			digest, best = e.digest, like
 		}
