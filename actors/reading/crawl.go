@@ -29,14 +29,12 @@ type Crawl struct {
 
 // Open opens the crawl in a directory for reading; store.ErrInUse: a process runs it.
 func Open(dir string) (*Crawl, error) {
-	o := store.DefaultOptions()
-	o.ReadOnly = true
-	return open(dir, filepath.Join(dir, "state"), o)
+	return open(dir, filepath.Join(dir, "state"), true)
 }
 
 // OpenToChange opens the crawl in a directory, or begins one there, so that it can be changed.
 func OpenToChange(dir string) (*Crawl, error) {
-	return open(dir, filepath.Join(dir, "state"), store.DefaultOptions())
+	return open(dir, filepath.Join(dir, "state"), false)
 }
 
 // OpenCopy opens the crawl in a directory that runs, as a backup has its state: until Close that lies in a temporary
@@ -47,9 +45,7 @@ func OpenCopy(dir string, backup io.Reader) (c *Crawl, err error) {
 		return nil, err
 	}
 	if err = store.Unpack(backup, copied); err == nil {
-		o := store.DefaultOptions()
-		o.ReadOnly = true
-		c, err = open(dir, copied, o)
+		c, err = open(dir, copied, true)
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(copied))
@@ -58,7 +54,9 @@ func OpenCopy(dir string, backup io.Reader) (c *Crawl, err error) {
 	return c, nil
 }
 
-func open(dir, path string, o store.Options) (*Crawl, error) {
+func open(dir, path string, readOnly bool) (*Crawl, error) {
+	o := store.DefaultOptions()
+	o.ReadOnly = readOnly
 	state, err := store.OpenState(path, o)
 	if err != nil {
 		return nil, err

@@ -349,8 +349,12 @@ func (l *look) backup(cmd *cobra.Command, w io.Writer) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	defer backup.Close()
 	n, err := io.Copy(w, backup)
-	return n, errors.Join(err, backup.Close())
+	if err != nil {
+		return n, fmt.Errorf("copy the state from the master at %s: %w", l.address, err)
+	}
+	return n, nil
 }
 
 func moment(t time.Time) string {

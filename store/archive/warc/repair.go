@@ -53,7 +53,7 @@ func Repair(path string, visit func(*Entry) error) (Repaired, error) {
 		return Repaired{}, fmt.Errorf("repair: %w", err)
 	}
 	defer f.Close()
-	walked, err := walk(f, visit, true, func(r *Reader) { r.strict = true })
+	walked, err := walk(f, visit, true, strictly)
 	if err != nil {
 		return Repaired{}, fmt.Errorf("repair %s: %w", path, err)
 	}

@@ -34,8 +34,10 @@ const maxSpans = 1000
 // the error is ErrTooLarge. Any other error of visit ends the walk. A record without the empty lines that end it counts
 // as damaged here, since it was torn, and so does one whose block has another digest than it says.
 func Walk(f io.ReadSeeker, visit func(*Entry) error) (Walked, error) {
-	return walk(f, visit, false, func(r *Reader) { r.strict = true })
+	return walk(f, visit, false, strictly)
 }
+
+func strictly(r *Reader) { r.strict = true }
 
 // List is Walk for the files of other writers. As other readers have it, records without the empty lines that end them
 // are whole here, and so is a block that ends with its member or its file before its Content-Length, or behind which no
