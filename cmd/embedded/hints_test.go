@@ -180,7 +180,7 @@ func listen(t *testing.T, sitemaps, told bool, aim float64, length time.Duration
 // ./cmd/embedded
 func TestHintsShortenTheLag(t *testing.T) {
 	t.Parallel()
-	length := time.Duration(*days) * day / 2
+	length := time.Duration(*days) * day
 	deaf := listen(t, false, false, 1, length)
 	hears := listen(t, true, false, 1, length)
 	told := listen(t, true, true, 1, length)
