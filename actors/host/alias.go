@@ -24,6 +24,8 @@ import (
 //	                given up               Own: visited under its own name
 type aliases struct {
 	*base
+	loan  *loan
+	judge *judge
 
 	beliefs alias.Beliefs
 	order   *alias.Order // of a person; nil: there is none
@@ -141,26 +143,26 @@ func oneOf[T ~uint8](word, first, second, third string) (T, error) {
 	return T(at), nil
 }
 
-// takeOfAlias takes a fact about the host being another under a second name, if it is one.
-func (b *Book) takeOfAlias(fact any) bool {
+// take takes a fact about the host being another under a second name, if it is one.
+func (a *aliases) take(fact any) bool {
 	switch m := fact.(type) {
 	case *protocol.TextsCompared:
-		b.takeCompared(m)
+		a.takeCompared(m)
 	case *protocol.AliasOrdered:
-		b.takeOrder(m)
+		a.takeOrder(m)
 	case *protocol.RecordsFound:
 		switch tag := m.Tag.(type) {
 		case *review:
-			b.readReview(tag, m)
+			a.readReview(tag, m)
 		case *representatives:
-			b.followRepresentatives(tag, m)
+			a.followRepresentatives(tag, m)
 		case *counterparts:
-			b.takeCounterparts(m)
+			a.takeCounterparts(m)
 		}
 	case *protocol.PagesRevived:
-		b.record.GivenUp -= min(b.record.GivenUp, uint64(m.Count))
-		b.write(&protocol.Write{Host: b.row(), Tag: &aliasTag{}})
-		b.grow(m.Count, b.line.known)
+		a.record.GivenUp -= min(a.record.GivenUp, uint64(m.Count))
+		a.write(&protocol.Write{Host: a.row(), Tag: &aliasTag{}})
+		a.loan.grow(m.Count, a.loan.line.known)
 	default:
 		return false
 	}
@@ -168,48 +170,45 @@ func (b *Book) takeOfAlias(fact any) bool {
 }
 
 // takeCompared takes comparisons of the host's pages with those of other hosts.
-func (b *Book) takeCompared(m *protocol.TextsCompared) {
-	before := b.aliases.of()
+func (a *aliases) takeCompared(m *protocol.TextsCompared) {
+	before := a.of()
 	for i := range m.Comparisons {
-		b.aliases.beliefs.Saw(b.name, &m.Comparisons[i], b.now)
+		a.beliefs.Saw(a.name, &m.Comparisons[i], a.now)
 	}
-	b.writeBeliefs(before, false)
-	b.review()
+	a.writeBeliefs(before, false)
+	a.review()
 }
 
 // writeBeliefs writes what the host believes, which may have changed what it stands for.
-func (b *Book) writeBeliefs(before string, urgent bool) {
+func (a *aliases) writeBeliefs(before string, urgent bool) {
 	w := &protocol.Write{Urgent: urgent, Tag: &aliasTag{}}
-	b.aliases.changed = true
-	b.noteChanges(w, false)
-	b.represented(before, w)
-	b.write(w)
-	b.announceAgain()
+	a.changed = true
+	a.noteChanges(w, false)
+	a.represented(before, w)
+	a.write(w)
+	a.loan.announceAgain()
 }
 
 // review asks for what has to be known before the host is an alias. Meanwhile it is not visited, if that may be spared.
-func (b *Book) review() {
-	a := &b.aliases
+func (a *aliases) review() {
 	ask := func(of reviewKey) bool {
-		if b.now.Before(a.reviews[of]) {
+		if a.now.Before(a.reviews[of]) {
 			return false
 		}
 		if a.reviews == nil || len(a.reviews) >= reviewsMost {
 			a.reviews = map[reviewKey]time.Time{}
 		}
-		a.reviews[of] = b.now.Add(reviewWait)
-		b.send(Partition, &protocol.RecordsAsked{Host: of.host, Of: of.host, All: true, Tag: &review{reviewKey: of}})
+		a.reviews[of] = a.now.Add(reviewWait)
+		a.send(Partition, &protocol.RecordsAsked{Host: of.host, Of: of.host, All: true, Tag: &review{reviewKey: of}})
 		return true
 	}
-	unreviewed, siblings := a.beliefs.Unreviewed(b.name)
+	unreviewed, siblings := a.beliefs.Unreviewed(a.name)
 	for i := range unreviewed {
 		c := &unreviewed[i]
-		if ask(reviewKey{host: b.name, of: c.Other, redirects: c.Redirects}) && a.of() == "" &&
+		if ask(reviewKey{host: a.name, of: c.Other, redirects: c.Redirects}) && a.of() == "" &&
 			a.o.Aliases == MapAliases && a.order == nil {
-			a.heldUntil = b.now.Add(reviewHold)
-			if b.lease != nil && b.phase == lent {
-				b.send(Master, &protocol.LeaseUnwanted{Lease: b.lease.ID})
-			}
+			a.heldUntil = a.now.Add(reviewHold)
+			a.loan.recall()
 		}
 	}
 	for _, pair := range siblings {
@@ -218,18 +217,18 @@ func (b *Book) review() {
 }
 
 // readReview takes the pages of one of both hosts of a review.
-func (b *Book) readReview(r *review, m *protocol.RecordsFound) {
+func (a *aliases) readReview(r *review, m *protocol.RecordsFound) {
 	found, over := r.read(m)
 	if !over {
-		b.send(Partition, &protocol.RecordsAsked{Host: b.name, Of: r.of, All: true, Tag: r})
+		a.send(Partition, &protocol.RecordsAsked{Host: a.name, Of: r.of, All: true, Tag: r})
 		return
 	}
-	before := b.aliases.of()
-	b.aliases.beliefs.Reviewed(b.name, r.of, r.redirects, found, b.now)
-	if !b.aliases.heldUntil.IsZero() {
-		b.aliases.heldUntil, b.line.retryAt = time.Time{}, time.Time{}
+	before := a.of()
+	a.beliefs.Reviewed(a.name, r.of, r.redirects, found, a.now)
+	if !a.heldUntil.IsZero() {
+		a.heldUntil, a.loan.line.retryAt = time.Time{}, time.Time{}
 	}
-	b.writeBeliefs(before, false)
+	a.writeBeliefs(before, false)
 }
 
 // answersItself reports whether a host had a page for a path, or said that there is none.
@@ -257,40 +256,38 @@ func (a *aliases) Saw(v *Visit) {
 }
 
 // takeOrder takes the order of a person about what the host is, which is on disk already.
-func (b *Book) takeOrder(m *protocol.AliasOrdered) {
-	before := b.aliases.of()
-	b.aliases.order = &m.Order
+func (a *aliases) takeOrder(m *protocol.AliasOrdered) {
+	before := a.of()
+	a.order = &m.Order
 	w := &protocol.Write{Tag: &aliasTag{}}
-	if b.represented(before, w); w.Sweeps != nil {
-		b.write(w)
+	if a.represented(before, w); w.Sweeps != nil {
+		a.write(w)
 	}
-	b.announceAgain()
+	a.loan.announceAgain()
 }
 
 // represented sees to what follows from another representative than before: the lease is asked back whose pages the
 // other has, and what was given up for the one before waits again once w is written.
-func (b *Book) represented(before string, w *protocol.Write) {
-	switch now := b.aliases.of(); {
-	case now == before:
-	case now == "":
-		w.Sweeps = append(w.Sweeps, protocol.Sweep{Host: b.name, Says: admission.AliasHost.String()})
+func (a *aliases) represented(before string, w *protocol.Write) {
+	switch a.of() {
+	case before:
+		return
+	case "":
+		w.Sweeps = append(w.Sweeps, protocol.Sweep{Host: a.name, Says: admission.AliasHost.String()})
 		w.Urgent = true
-	case b.lease != nil && b.phase == lent:
-		b.send(Master, &protocol.LeaseUnwanted{Lease: b.lease.ID})
+	default:
+		a.loan.recall()
 	}
-	if before != b.aliases.of() {
-		b.aliases.asked, b.aliases.nextAt, b.aliases.wait = nil, time.Time{}, 0
-		b.line.retryAt = time.Time{}
-	}
+	a.asked, a.nextAt, a.wait = nil, time.Time{}, 0
+	a.loan.line.retryAt = time.Time{}
 }
 
 // hold takes the pages out of what may be lent that the representative may have, and asks about them.
-func (b *Book) hold(fresh, due []store.Entry) (lent, known []store.Entry) {
-	a := &b.aliases
+func (a *aliases) hold(fresh, due []store.Entry) (lent, known []store.Entry) {
 	of := a.of()
 	if of == "" {
-		if b.now.Before(a.heldUntil) {
-			b.line.retryAt = a.heldUntil
+		if a.now.Before(a.heldUntil) {
+			a.loan.line.retryAt = a.heldUntil
 			return nil, nil
 		}
 		return fresh, due
@@ -299,8 +296,8 @@ func (b *Book) hold(fresh, due []store.Entry) (lent, known []store.Entry) {
 	sift := func(entries []store.Entry) (rest []store.Entry) {
 		for _, entry := range entries {
 			page := &entry.Page
-			target := page.URL[len(b.name):]
-			if page.Flags&store.Own != 0 || b.robots.known() && !b.robots.rules.Allowed(target) {
+			target := page.URL[len(a.name):]
+			if page.Flags&store.Own != 0 || a.loan.robots.known() && !a.loan.robots.rules.Allowed(target) {
 				rest = append(rest, entry)
 			} else {
 				held[of+target] = entry
@@ -312,17 +309,16 @@ func (b *Book) hold(fresh, due []store.Entry) (lent, known []store.Entry) {
 	if len(held) == 0 {
 		return lent, known
 	}
-	if !b.now.Add(b.o.LookAhead).Before(a.nextAt) { // the Master lends a host so much too early
-		a.asked, a.nextAt = held, b.now.Add(max(a.wait, aliasWait))
-		b.askRepresentative(&representatives{}, of)
+	if !a.now.Add(a.o.LookAhead).Before(a.nextAt) { // the Master lends a host so much too early
+		a.asked, a.nextAt = held, a.now.Add(max(a.wait, aliasWait))
+		a.askRepresentative(&representatives{}, of)
 	}
-	b.line.retryAt = a.nextAt
+	a.loan.line.retryAt = a.nextAt
 	return lent, known
 }
 
 // takeCounterparts takes what the representative has of the pages that were asked about.
-func (b *Book) takeCounterparts(m *protocol.RecordsFound) {
-	a := &b.aliases
+func (a *aliases) takeCounterparts(m *protocol.RecordsFound) {
 	if a.asked == nil || m.Of != a.of() {
 		return
 	}
@@ -334,48 +330,45 @@ func (b *Book) takeCounterparts(m *protocol.RecordsFound) {
 	w := &protocol.Write{Urgent: true, Tag: &aliasTag{}}
 	for url, entry := range a.asked {
 		has, answered := answers[url]
-		b.judge.decideAlias(w, entry, url, has, answered)
+		a.decide(w, entry, url, has, answered)
 	}
 	if a.wait *= 2; len(w.Visits)+len(w.Moves) > 0 {
 		a.wait = aliasWait
 	}
 	a.wait = min(max(a.wait, aliasWait), aliasWaitMost)
-	a.asked, a.nextAt = nil, b.now.Add(a.wait)
-	a.changed = a.beliefs.Decay(b.name, b.now) || a.changed
-	b.noteChanges(w, false)
-	b.judge.report(w)
-	w.Host = b.row()
-	b.represented(before, w)
-	b.write(w)
-	b.announceAgain()
+	a.asked, a.nextAt = nil, a.now.Add(a.wait)
+	a.changed = a.beliefs.Decay(a.name, a.now) || a.changed
+	a.noteChanges(w, false)
+	a.judge.report(w)
+	w.Host = a.row()
+	a.represented(before, w)
+	a.write(w)
+	a.loan.announceAgain()
 }
 
-// decideAlias decides about one held page.
-func (j *judge) decideAlias(w *protocol.Write, entry store.Entry, url string, has, answered bool) {
+// decide decides about one held page.
+func (a *aliases) decide(w *protocol.Write, entry store.Entry, url string, has, answered bool) {
 	page := &entry.Page
-	j.beginVisited(page)
+	a.judge.beginVisited(page)
 	link := outlink.Outlink{URL: url, Kind: outlink.Alias}
-	taken := j.toRepresentative(&link)
+	taken := a.judge.toRepresentative(&link)
 	switch {
 	case answered && !has, !taken, alias.IsSample(page.URL) && has:
 		page.Flags |= store.Own
-		if page.LastVisit.IsZero() {
-			w.Moves = append(w.Moves, entry)
-			return
+		if !page.LastVisit.IsZero() {
+			page.Next = a.now
 		}
-		page.Next = j.now
 		w.Moves = append(w.Moves, entry)
+	case !has:
 	case !page.LastVisit.IsZero():
-		if has {
-			page.Next = j.now.Add(aliasRest)
-			w.Moves = append(w.Moves, entry)
-		}
-	case has:
+		page.Next = a.now.Add(aliasRest)
+		w.Moves = append(w.Moves, entry)
+	default:
 		page.Flags, page.Next, page.Says = page.Flags|store.Dropped, time.Time{}, admission.AliasHost.String()
 		w.Visits = append(w.Visits, store.Visited{Page: *page, Position: entry.Position,
 			Links: []outlink.Outlink{link}})
-		j.record.GivenUp++
-		j.note(admission.Skipped{URL: page.URL, Reason: admission.AliasHost, Depth: int(page.Depth)})
+		a.record.GivenUp++
+		a.judge.note(admission.Skipped{URL: page.URL, Reason: admission.AliasHost, Depth: int(page.Depth)})
 	}
 }
 

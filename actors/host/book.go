@@ -50,38 +50,17 @@ type (
 	restDue struct{} // an idle host may ask for rest
 )
 
-// phase is what a host is about.
-type phase uint8
-
-const (
-	restoring phase = iota // its row is awaited
-	idle                   // nothing is out, and the Master does not know that it may be lent
-	announced              // the Master knows from when on it may be lent
-	preparing              // a lease is prepared: pages are read, then it is written
-	lent                   // a slave works
-	resting                // it is over
-)
-
 // Book is what is known of one host.
 type Book struct {
 	*base
 
-	phase    phase
+	loan     loan
 	robots   robotsBook
 	line     line
 	judge    *judge
 	schedule *schedule
-	lend     *preparation // in preparing
-	lease    *openLease   // in lent, and while it is written in preparing
-
-	aliases aliases
-}
-
-// preparation is a lease in the making.
-type preparation struct {
-	order *protocol.Lend
-	task  *messages.HostTask // once the pages are there
-	void  bool               // it has ended already
+	rules    ruleRoom
+	aliases  aliases
 }
 
 // openLease is the lease as its host sees it.
@@ -121,9 +100,21 @@ type (
 func New(o Options, name string, regions *admission.Known) *Book {
 	shared := &base{o: &o, name: name, clock: clock{o: &o}}
 	b := &Book{base: shared, robots: robotsBook{base: shared}, line: line{base: shared},
-		schedule: newSchedule(shared), aliases: aliases{base: shared}}
-	b.judge = newJudge(shared, regions)
-	b.plug()
+		judge: newJudge(shared, regions), schedule: newSchedule(shared)}
+	b.loan = loan{base: shared, robots: &b.robots, line: &b.line}
+	b.rules = ruleRoom{base: shared, judge: b.judge, loan: &b.loan}
+	b.aliases = aliases{base: shared, judge: b.judge, loan: &b.loan}
+	b.features = []Feature{ // links are refused by the first that has a reason
+		&stopRoom{judge: b.judge},
+		&sessionRoom{judge: b.judge},
+		&b.rules,
+		&b.aliases,
+		&aliasOrder{of: &b.aliases},
+		&intervalRoom{schedule: b.schedule},
+	}
+	for _, plugged := range o.Features {
+		b.features = append(b.features, plugged(name))
+	}
 	return b
 }
 
@@ -145,9 +136,9 @@ func (b *Book) take(fact any) bool {
 	case *protocol.ResourcesChanged:
 		b.o.Politeness.Servers, b.o.Politeness.Connections = m.Servers, m.Connections
 	case *Grew:
-		b.grow(max(b.line.fresh, 1), b.line.known)
+		b.loan.grow(max(b.line.fresh, 1), b.line.known)
 	case *protocol.DueOpened:
-		b.grow(b.line.fresh, m.Count)
+		b.loan.grow(b.line.fresh, m.Count)
 		b.line.shorten()
 	case *protocol.Lend:
 		b.prepare(m)
@@ -178,21 +169,21 @@ func (b *Book) take(fact any) bool {
 		b.exclude(m)
 	case *robotsAsked:
 		b.robots.answer(m)
-		b.announceAgain()
+		b.loan.announceAgain()
 	case *robotsReported:
 		b.robots.takeRedirected(m)
-		b.announceAgain()
+		b.loan.announceAgain()
 	case *robotsLate:
 		b.robots.request()
-		b.announceAgain()
+		b.loan.announceAgain()
 	case *restDue:
-		if b.phase == idle && b.nothingToDo() {
+		if b.loan.phase == idle && b.loan.nothingToDo() {
 			b.send(Hosts, &RestWanted{b.name})
 		}
 	case *RestGranted:
-		b.rest()
+		b.loan.rest()
 	default:
-		return b.takeOfAlias(fact)
+		return b.aliases.take(fact)
 	}
 	return true
 }
@@ -233,89 +224,41 @@ func (b *Book) restore(m *protocol.HostRestored) {
 		b.robots.rules = b.robots.kept()
 	}
 	b.line.known, b.line.fresh = m.Due, int(min(m.Record.Waiting, 1))
-	b.restoreFeatures(&m.Kept)
+	for _, e := range m.Kept.Stops {
+		b.judge.known.Stops.Restore(StopEntry(e))
+	}
+	for _, f := range b.features {
+		if err := f.Restore(m.Kept.Notes[f.Name()]); err != nil {
+			panic(fmt.Errorf("note %s of %s: %w", f.Name(), b.name, err))
+		}
+	}
 	b.schedule.restore(b.line.spare())
 	if m.Lease != nil {
-		b.phase = lent
-		b.lease = &openLease{Lease: *m.Lease, processed: m.Lease.Seq, pages: map[string]store.Page{},
+		b.loan.phase = lent
+		b.loan.lease = &openLease{Lease: *m.Lease, processed: m.Lease.Seq, pages: map[string]store.Page{},
 			terms: terms{restored: true, follow: true, robots: true}}
 		return
 	}
-	b.becomeIdle()
-}
-
-// becomeIdle ends what the host was about, and announces it if there is anything to do.
-func (b *Book) becomeIdle() {
-	b.phase = idle
-	b.announce()
-	b.line.shorten()
-}
-
-// announce reports to the Master from when on this host may be lent, unless that is known or there is nothing to do.
-func (b *Book) announce() {
-	if b.phase != idle || b.robots.awaited() {
-		return
-	}
-	if b.line.empty() && !b.robots.wanted() {
-		b.sendLater(&restDue{}, b.o.RestAfter)
-		return
-	}
-	at := later(b.clock.NextAllowed(), b.line.retryAt)
-	if b.clock.givenUp(b.now, b.robots.failures) {
-		at = b.now
-	}
-	b.phase = announced
-	b.send(Master, &protocol.HostReady{Host: b.name, At: at})
-}
-
-// announceAgain announces a host that the Master may know of already, since the moment may have changed.
-func (b *Book) announceAgain() {
-	if b.phase == idle || b.phase == announced {
-		b.phase = idle
-		b.announce()
-	}
-}
-
-// grow takes note of how much waits. A host that had nothing to do, or waited for a page that failed, may be lent now.
-func (b *Book) grow(fresh, known int) {
-	waited := b.line.empty() || !b.line.retryAt.IsZero()
-	b.line.fresh, b.line.known = fresh, known
-	if waited && (b.phase == idle || b.phase == announced) {
-		b.line.retryAt = time.Time{}
-		b.announceAgain()
-	}
-}
-
-// nothingToDo reports that nothing is to be done, for this host or for another.
-func (b *Book) nothingToDo() bool {
-	return b.line.empty() && !b.line.shortening && !b.robots.wanted() && !b.robots.awaited() && b.writes == 0
-}
-
-// rest ends this host, unless something came between the asking and the granting.
-func (b *Book) rest() {
-	if b.nothingToDo() && b.lease == nil && b.lend == nil {
-		b.phase = resting
-		b.send(Hosts, &Rested{b.name})
-		return
-	}
-	b.send(Hosts, &StillBusy{b.name})
+	b.loan.becomeIdle()
 }
 
 // written goes on where a write had to come first.
 func (b *Book) written(tag any) {
 	switch tag := tag.(type) {
 	case *LentTag:
-		b.leaseWritten()
+		if ended := b.loan.begin(); ended {
+			b.void()
+		}
 	case *refusedTag:
-		if b.lend != nil {
-			b.refuseLend()
+		if b.loan.lend != nil {
+			b.loan.refuseLend()
 		}
 	case *movedTag:
 		b.line.askOverflow() // until there is no more
 	case *protocol.OrderDone:
 		b.send(Master, tag)
 	case *closedTag:
-		b.lease = nil
-		b.becomeIdle()
+		b.loan.lease = nil
+		b.loan.becomeIdle()
 	}
 }

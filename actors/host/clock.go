@@ -112,7 +112,7 @@ func (c *clock) limit(due []store.Entry, m *protocol.Lend) []store.Entry {
 		return due
 	}
 	return slices.DeleteFunc(due, func(e store.Entry) bool {
-		if isRequisite(&e) {
+		if isRequisite(e) {
 			return false
 		}
 		left--

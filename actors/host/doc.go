@@ -3,8 +3,8 @@
 //
 // A Book is what a Host actor knows. Updated takes a fact, at a moment, changes the Book and returns what is to be
 // done: messages, and to whom. Its parts are the clock (when the host may be asked), robotsBook, the line of waiting
-// pages, the schedule (when each page is due again), the judge (links, stop list), and the openLease with the terms by
-// which reports are believed; base is what they share.
+// pages, the schedule (when each page is due again), the judge (links, stop list), the loan with its openLease and the
+// terms by which reports are believed, ruleRoom and aliases; base is what they share.
 // Nothing here knows of actors, clocks or disks, so whole lives of a host are scripts (testdata/*.script). Unlike the
 // book of leases (master/ledger) a Book is changed in place: it holds the stop list, the session ids and the pages of a
 // lease, too much to copy for a visit.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"henro/actors/admission"
-	"henro/actors/protocol"
 	"henro/actors/robots"
 	"henro/actors/scope"
 	"henro/messages"
@@ -228,15 +227,4 @@ func (t *terms) reaches(to place, r *admission.Rules) bool {
 		}
 	}
 	return false
-}
-
-// distrust takes no more facts of a lease whose holder reported what cannot be. The holder may go on asking until the
-// lease is over, which the Master says; only then may another be lent the host. The rules of robots.txt that were
-// reported under the lease are asked for again.
-func (b *Book) distrust(why string) {
-	b.send(Master, &protocol.FactsRefused{Lease: b.lease.ID, Why: why})
-	if b.lease.terms.learned {
-		b.robots.rules, b.record.RobotsUntil = nil, time.Time{}
-	}
-	b.lease.phase = refused
 }

@@ -120,23 +120,23 @@ func TestEveryFactThatCannotBeIsDoubted(t *testing.T) {
 		b.o.Admission.Depth = 4
 		b.now = now
 		lent := store.Page{URL: name + "/in/page", Depth: 2, DepthLeft: 2}
-		b.lease = &openLease{processed: 4, pages: map[string]store.Page{"p": lent}, terms: terms{
+		b.loan.lease = &openLease{processed: 4, pages: map[string]store.Page{"p": lent}, terms: terms{
 			since: now.Add(-time.Duration(age)), follow: true, robots: true, depths: []place{{2, 2}}}}
 		if c.before != nil {
-			c.before(b.lease)
+			c.before(b.loan.lease)
 		}
 		fact := &messages.Fact{Seq: 5, Visited: &messages.PageVisited{Url: lent.URL, Position: []byte("p"), Depth: 2,
 			DepthLeft: 2, Status: 200}}
 		c.fact(fact)
-		if why := b.lease.doubt(fact, b.judge); (why == "") != (c.says == "") || !strings.Contains(why, c.says) {
+		if why := b.loan.lease.doubt(fact, b.judge); (why == "") != (c.says == "") || !strings.Contains(why, c.says) {
 			t.Errorf("%s: %q, want %q", sentence, why, c.says)
 		}
 		if fact.Visited == nil || c.says != "" {
 			continue
 		}
-		b.lease.processed = 5
+		b.loan.lease.processed = 5
 		again := &messages.Fact{Seq: 6, Visited: fact.Visited}
-		if why := b.lease.doubt(again, b.judge); why != "the same page twice" {
+		if why := b.loan.lease.doubt(again, b.judge); why != "the same page twice" {
 			t.Errorf("%s, and again: %q", sentence, why)
 		}
 	}

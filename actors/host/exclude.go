@@ -25,8 +25,8 @@ const heldOff = aDay
 func (b *Book) exclude(m *protocol.HostExcluded) {
 	if m.On {
 		b.judge.known.Stops.Restore(StopEntry(m.Entry))
-		if b.lend != nil { // what is being lent is not
-			b.lend.void = true
+		if b.loan.lend != nil { // what is being lent is not
+			b.loan.lend.void = true
 		}
 	} else {
 		b.judge.known.Stops.Remove(m.Entry.Prefix)
@@ -45,7 +45,7 @@ func (b *Book) stopExcluded(m *protocol.PagesLoaded, waiting []store.Entry, now 
 	}
 	switch {
 	case len(waiting)+len(m.Due)+len(m.Ghosts) == 0:
-		b.refuseLend()
+		b.loan.refuseLend()
 	case !b.o.Continuous && len(waiting) > 0:
 		b.judge.giveUp(waiting, nil, admission.Excluded)
 	default:

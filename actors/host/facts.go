@@ -1,7 +1,6 @@
 package host
 
 import (
-	"math"
 	"time"
 
 	"henro/actors/politeness"
@@ -15,27 +14,27 @@ import (
 
 // takeReport takes what a slave reported under a lease.
 func (b *Book) takeReport(m *protocol.HostFacts) {
-	if b.phase != lent || m.Lease != b.lease.ID {
-		b.refuse(m.Lease)
+	if b.loan.phase != lent || m.Lease != b.loan.lease.ID {
+		b.loan.refuse(m.Lease)
 		return
 	}
-	if b.lease.phase == refused {
+	if b.loan.lease.phase == refused {
 		return
 	}
-	b.lease.queue = append(b.lease.queue, m.Facts...)
+	b.loan.lease.queue = append(b.loan.lease.queue, m.Facts...)
 	b.takeFacts()
 }
 
 // takeEntries takes the records of pages that were lent before a restart.
 func (b *Book) takeEntries(m *protocol.EntriesLoaded) {
-	if b.phase != lent {
+	if b.loan.phase != lent {
 		return
 	}
 	for _, entry := range m.Entries {
-		b.lease.pages[string(entry.Position)] = entry.Page
+		b.loan.lease.pages[string(entry.Position)] = entry.Page
 	}
-	if b.lease.phase == looking {
-		b.lease.phase = taking
+	if b.loan.lease.phase == looking {
+		b.loan.lease.phase = taking
 	}
 	b.takeFacts()
 }
@@ -44,24 +43,18 @@ func (b *Book) takeEntries(m *protocol.EntriesLoaded) {
 // what to do with its pages.
 func (b *Book) endLease(id uint64) {
 	switch {
-	case b.phase == preparing && b.lend.order.Lease == id:
-		b.lend.void = true
-	case b.phase != lent:
-		b.refuse(id)
-	case b.lease.ID == id:
+	case b.loan.phase == preparing && b.loan.lend.order.Lease == id:
+		b.loan.lend.void = true
+	case b.loan.phase != lent:
+		b.loan.refuse(id)
+	case b.loan.lease.ID == id:
 		b.void()
 	}
 }
 
-// refuse answers what belongs to a lease that is over: its slave need not send it again.
-func (b *Book) refuse(lease uint64) {
-	b.send(Master, &protocol.FactsStored{Lease: lease, Seq: math.MaxUint64, Closed: true})
-	b.announceAgain() // a Master that did not know yet that the lease is over has passed over this host
-}
-
 // takeFacts takes what is due next out of the queue: the decisions about each visit, then what follows for all.
 func (b *Book) takeFacts() {
-	l := b.lease
+	l := b.loan.lease
 	if l.phase != taking {
 		return
 	}
@@ -82,7 +75,7 @@ func (b *Book) takeFacts() {
 	made := &visitsMade{}
 	for _, fact := range l.queue {
 		if why := l.doubt(fact, b.judge); why != "" {
-			b.distrust(why)
+			b.loan.distrust(why)
 			break
 		}
 		if fact.Seq != l.processed+1 {
@@ -185,7 +178,7 @@ func pageCount(visits []store.Visited) (n int) {
 // storeMade writes what came of a group of facts, all of it or nothing: the pages, their candidates, the host, the
 // lease.
 func (b *Book) storeMade(m *visitsMade) {
-	l := b.lease
+	l := b.loan.lease
 	visits, totals := b.schedule.visited(m.visits, b.line.spare())
 	if b.schedule.replanned {
 		b.schedule.replanned = false
@@ -228,8 +221,8 @@ func (b *Book) storeMade(m *visitsMade) {
 		b.send(Master, &protocol.FactsRefused{Lease: l.ID, Why: "links that are no URLs"})
 	}
 	if b.aliases.changed {
-		b.represented(represented, w)
-		b.review()
+		b.aliases.represented(represented, w)
+		b.aliases.review()
 	}
 	w.Host = b.row()
 	w.Totals.Add(&totals)
@@ -241,7 +234,7 @@ func (b *Book) storeMade(m *visitsMade) {
 		w.Lease = &lease
 	}
 	b.noteChanges(w, m.finished)
-	b.splitLease()
+	b.rules.splitLease()
 	b.countVerdict(w)
 	w.Facts.NextAt, w.Facts.OthersAt = b.clock.NextAllowed(), b.clock.othersAt
 	b.write(w)
@@ -249,10 +242,10 @@ func (b *Book) storeMade(m *visitsMade) {
 
 // void ends a lease without a report of its last request: the interval runs from now.
 func (b *Book) void() {
-	if b.lease.phase == over {
+	if b.loan.lease.phase == over {
 		return
 	}
-	b.lease.phase = over
+	b.loan.lease.phase = over
 	b.clock.ended(b.now)
-	b.storeMade(&visitsMade{seq: b.lease.processed, finished: true})
+	b.storeMade(&visitsMade{seq: b.loan.lease.processed, finished: true})
 }

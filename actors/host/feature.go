@@ -1,7 +1,6 @@
 package host
 
 import (
-	"fmt"
 	"time"
 
 	"henro/actors/admission"
@@ -38,21 +37,6 @@ type Visit struct {
 	Write *protocol.Write // takes what follows beside the note
 }
 
-// plug makes the features of the host. Links are refused by the first that has a reason.
-func (b *Book) plug() {
-	b.features = []Feature{
-		&stopRoom{judge: b.judge},
-		&sessionRoom{judge: b.judge},
-		&ruleRoom{judge: b.judge},
-		&b.aliases,
-		&aliasOrder{of: &b.aliases},
-		&intervalRoom{schedule: b.schedule},
-	}
-	for _, plugged := range b.o.Features {
-		b.features = append(b.features, plugged(b.name))
-	}
-}
-
 // Asked asks for what is kept of the host.
 func (b *Book) Asked() *protocol.HostAsked {
 	asked := &protocol.HostAsked{Host: b.name}
@@ -60,18 +44,6 @@ func (b *Book) Asked() *protocol.HostAsked {
 		asked.Notes = append(asked.Notes, f.Name())
 	}
 	return asked
-}
-
-// restoreFeatures begins with what is kept of the host.
-func (b *Book) restoreFeatures(kept *protocol.Kept) {
-	for _, e := range kept.Stops {
-		b.judge.known.Stops.Restore(StopEntry(e))
-	}
-	for _, f := range b.features {
-		if err := f.Restore(kept.Notes[f.Name()]); err != nil {
-			panic(fmt.Errorf("note %s of %s: %w", f.Name(), b.name, err))
-		}
-	}
 }
 
 // noteChanges adds the notes that have changed to a write.
@@ -114,27 +86,27 @@ func (r *stopRoom) Changed(leaseEnds bool) (note []byte, is bool) { return r.new
 // sessionRoom are the session ids of URLs that were taken.
 type sessionRoom struct {
 	silent
-	*judge
+	judge *judge
 }
 
 // SessionsNote is the name of the note that has the session ids.
 const SessionsNote = "sessions"
 
 // Follows reports that none were found: which were taken is known here alone.
-func (r *sessionRoom) Follows() bool { return !r.known.Sessions.Found() }
+func (r *sessionRoom) Follows() bool { return !r.judge.known.Sessions.Found() }
 
 func (r *sessionRoom) Name() string              { return SessionsNote }
-func (r *sessionRoom) Restore(note []byte) error { return r.known.Sessions.UnmarshalBinary(note) }
+func (r *sessionRoom) Restore(note []byte) error { return r.judge.known.Sessions.UnmarshalBinary(note) }
 
 func (r *sessionRoom) Refuses(url string, now time.Time) admission.Reason {
-	return (&admission.Host{Sessions: r.known.Sessions}).Takes(&r.o.Admission, url, now)
+	return (&admission.Host{Sessions: r.judge.known.Sessions}).Takes(&r.judge.o.Admission, url, now)
 }
 
 // Changed writes them when a lease ends: if they are lost, some are found again.
 func (r *sessionRoom) Changed(leaseEnds bool) (note []byte, is bool) {
-	if !leaseEnds || !r.known.Sessions.Changed() {
+	if !leaseEnds || !r.judge.known.Sessions.Changed() {
 		return nil, false
 	}
-	note, _ = r.known.Sessions.MarshalBinary() // never fails
+	note, _ = r.judge.known.Sessions.MarshalBinary() // never fails
 	return note, true
 }

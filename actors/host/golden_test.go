@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"henro/actors/admission"
+	"henro/actors/alias"
 	"henro/actors/politeness"
 	"henro/actors/protocol"
 	"henro/actors/robots"
@@ -25,7 +26,7 @@ import (
 
 // The commands of the scripts. Pages are paths of the host, and moments are counted from the start of the script.
 //
-//	new [continuous] [sitemaps] [fast] [retries=3] [patience=2h] [maxpages=9] [budget=2] [broken=4]
+//	new [continuous] [sitemaps] [aliases] [fast] [retries=3] [patience=2h] [maxpages=9] [budget=2] [broken=4]
 //	restore [waiting=2] [known=1] [lease=7] [seq=3] [row]      row: as last written
 //	at 5s              later 10s          slaves SERVERS CONNECTIONS
 //	grew               due COUNT          overflow [/a…]       rest            restdue
@@ -34,6 +35,7 @@ import (
 //	entries [/a…]      found /page changed=5m                  relax /page /link…
 //	written: all that is to be written, and what follows     written first
 //	exclude | admit    sitemap URL /entry…
+//	alias [of=HOST]: the order of a person    records [/a…]: of the host last asked for    revived COUNT
 //	robots-asked HOST [hops=1]            robots-reported allow|closed|unreachable    robots-late
 //	fact ID SEQ visit /page [status=404] [reason=TIMEOUT] [took=2s] [ago=1s] [retry=1h] [follow] [links=/a,/b@daily]
 //	fact ID SEQ robots [status=503] [reason=…] [retry=1h] [disallow=/x] [delay=9s] [sitemap=URL]
@@ -60,6 +62,7 @@ type player struct {
 	book    *Book
 	writes  []*protocol.Write // not answered yet
 	facts   *protocol.HostFacts
+	asked   *protocol.RecordsAsked
 	row     *store.HostRecord
 	records map[string]store.Page // as last written
 	said    *strings.Builder
@@ -181,6 +184,18 @@ func (p *player) play(words []string) error {
 			m.entries = append(m.entries, outlink.Outlink{URL: name + path, Kind: outlink.Sitemap})
 		}
 		p.tell(m)
+	case "alias":
+		p.tell(&protocol.AliasOrdered{Order: alias.Order{Of: a.named["of"], At: p.now}})
+	case "records":
+		m := &protocol.RecordsFound{Of: p.asked.Of, Tag: p.asked.Tag}
+		for _, path := range a.plain {
+			m.Pages = append(m.Pages, store.Page{URL: p.asked.Of + path, Status: 200})
+		}
+		p.tell(m)
+	case "revived":
+		count, err := strconv.Atoi(a.plain[0])
+		p.tell(&protocol.PagesRevived{Count: count})
+		return err
 	case "robots-late":
 		p.tell(&robotsLate{})
 	case "robots-asked":
@@ -208,6 +223,9 @@ func (p *player) begin(a *arguments) {
 		p.o.Politeness.Floor = 0
 	}
 	p.o.Continuous, p.o.Sitemaps = slices.Contains(a.plain, "continuous"), slices.Contains(a.plain, "sitemaps")
+	if slices.Contains(a.plain, "aliases") {
+		p.o.Aliases = MapAliases
+	}
 	p.o.Retries, p.o.MaxPages = a.number("retries", p.o.Retries), uint64(a.number("maxpages", 0))
 	p.o.PageBudget, p.o.Stop.MinBroken = a.number("budget", p.o.PageBudget), a.number("broken", p.o.Stop.MinBroken)
 	p.o.Patience = cmp.Or(a.span("patience"), p.o.Patience)
@@ -219,7 +237,7 @@ func (p *player) restore(a *arguments) {
 	if err != nil {
 		panic(err)
 	}
-	regions := admission.Remember(rules.With(weburl.MustParse(name + "/")))
+	regions := admission.Remember(rules.With(weburl.MustParse(name + "/")).With(weburl.MustParse("http://b.test/")))
 	p.book, p.writes = New(p.o, name, regions), nil
 	m := &protocol.HostRestored{Due: a.number("known", 0),
 		Record: store.HostRecord{ID: store.IDOf(name), Name: name}}
@@ -406,6 +424,11 @@ func (p *player) note(e Effect) {
 		p.say("disk: entries? %s", m.Positions)
 	case *protocol.OverflowAsked:
 		p.say("disk: overflow? behind %d, %d", m.Keep, m.Limit)
+	case *protocol.RecordsAsked:
+		p.asked = m
+		p.say("disk: records of %s? %v %v", m.Of, m.URLs, m.Notes)
+	case *protocol.LeaseUnwanted:
+		p.say("master: lease %d is wanted back", m.Lease)
 	case *protocol.PagesSought:
 		p.say("disk: pages that %s says have changed?", m.URL)
 	case *protocol.Write:
@@ -526,6 +549,9 @@ func (p *player) describeWrite(w *protocol.Write) string {
 		} else {
 			part("leave %s alone until %s", path(stop.Prefix), p.when(stop.Until))
 		}
+	}
+	for _, s := range w.Sweeps {
+		part("what was given up as %s waits again", s.Says)
 	}
 	for _, key := range slices.Sorted(maps.Keys(w.Totals.Errors)) {
 		part("%d × %s", w.Totals.Errors[key], key)

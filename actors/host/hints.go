@@ -108,6 +108,8 @@ func (j *judge) relax(m *protocol.RelaxationsFound) {
 			j.link(&r.Links[k])
 		}
 	}
-	candidates, _, _ := j.found()
-	j.write(&protocol.Write{Candidates: candidates, Relaxed: m.Relaxations, Urgent: true})
+	j.skipped, j.totals = nil, protocol.Totals{}
+	w := &protocol.Write{Relaxed: m.Relaxations, Urgent: true}
+	j.report(w)
+	j.write(w)
 }

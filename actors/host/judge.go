@@ -183,10 +183,3 @@ func (j *judge) noteLike(s admission.Skipped, like string) {
 	s.At = j.now
 	j.skipped = append(j.skipped, s)
 }
-
-// found returns the candidates so far, what was skipped and what was counted, and begins again.
-func (j *judge) found() ([]store.Candidate, []admission.Skipped, protocol.Totals) {
-	candidates, skipped, totals := j.candidates, j.skipped, j.totals
-	j.candidates, j.skipped, j.totals = nil, nil, protocol.Totals{}
-	return candidates, skipped, totals
-}

@@ -14,16 +14,16 @@ import (
 
 // prepare asks for the pages of a lease.
 func (b *Book) prepare(m *protocol.Lend) {
-	if b.phase != idle && b.phase != announced {
+	if b.loan.phase != idle && b.loan.phase != announced {
 		return
 	}
-	b.phase, b.lend = preparing, &preparation{order: m}
+	b.loan.phase, b.loan.lend = preparing, &preparation{order: m}
 	asked := &protocol.PagesAsked{Host: b.name, Limit: b.clock.budget(m), Due: b.clock.budget(m)}
 	if m.PageLimit == protocol.NoPages {
 		asked.Due, asked.Requisites = 0, true
 	}
-	asked.Notes = b.judge.formNotes()
-	if b.judge.ruled() {
+	asked.Notes = b.rules.formNotes()
+	if b.rules.ruled() {
 		asked.Limit = min(4*asked.Limit, ruledWaiting)
 	}
 	if b.aliases.of() != "" {
@@ -37,26 +37,23 @@ func (b *Book) prepare(m *protocol.Lend) {
 
 // loaded makes the lease of what was loaded and has it written.
 func (b *Book) loaded(m *protocol.PagesLoaded) {
-	if b.phase != preparing {
+	if b.loan.phase != preparing {
 		return
 	}
 	now := b.now
-	b.clock.Allow(b.lend.order.NotBefore)
+	b.clock.Allow(b.loan.lend.order.NotBefore)
 	due, first := b.ripe(m.Entries)
 	b.line.known, b.line.fresh = m.DueCount, len(m.Entries)+len(m.Ghosts)
 	if b.stopExcluded(m, due, now) || b.judge.turnAway(due, m.Due, now) {
 		return
 	}
-	due, spared := b.judge.spareForms(due, m)
-	if spared {
+	due, spared := b.rules.spareForms(due, m)
+	if spared || b.restForms(m) {
 		return
 	}
-	if b.restForms(m) {
-		return
-	}
-	fresh, known := b.hold(due, m.Due)
+	fresh, known := b.aliases.hold(due, m.Due)
 	due = b.line.share(fresh, known)
-	if b.lend.order.PageLimit == protocol.NoPages { // its pages wait for another crawl
+	if b.loan.lend.order.PageLimit == protocol.NoPages { // its pages wait for another crawl
 		b.line.known = 0
 	}
 	if len(due) > 0 {
@@ -66,16 +63,18 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 		b.judge.giveUp(due, &b.record.Failure, admission.HostFailing)
 		return
 	}
-	if pages := pagesOf(due); b.clock.full() && len(pages) > 0 { // requisites of the pages that it gave go on
-		b.judge.giveUp(pages, nil, admission.HostPages)
-		return
+	if b.clock.full() { // requisites of the pages that it gave go on
+		if pages := slices.DeleteFunc(slices.Clone(due), isRequisite); len(pages) > 0 {
+			b.judge.giveUp(pages, nil, admission.HostPages)
+			return
+		}
 	}
-	if b.lend.void || len(due) == 0 && !b.robots.wanted() {
+	if b.loan.lend.void || len(due) == 0 && !b.robots.wanted() {
 		if len(m.Ghosts) > 0 { // to be asked again once they are gone
 			b.write(&protocol.Write{Ghosts: m.Ghosts, Urgent: true, Tag: &refusedTag{}})
 			return
 		}
-		b.refuseLend()
+		b.loan.refuseLend()
 		return
 	}
 	// A host that rests after failures is asked for its robots.txt alone, if that must be read again: the answer may
@@ -83,29 +82,29 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 	if !b.robots.known() && b.clock.restsLong() {
 		due = nil
 	}
-	due = b.clock.limit(due, b.lend.order)
-	if len(due) > 0 && isRequisite(&due[0]) {
+	due = b.clock.limit(due, b.loan.lend.order)
+	if len(due) > 0 && isRequisite(due[0]) {
 		first = later(first, b.clock.askedAt.Add(b.clock.requisiteInterval()))
 	}
 	task := b.task(due, m)
 	if first.After(now) {
 		task.FirstAfterNs = int64(first.Sub(now))
 	}
-	order := b.lend.order
-	b.lend.task = task
-	b.lease = &openLease{
+	order := b.loan.lend.order
+	b.loan.lend.task = task
+	b.loan.lease = &openLease{
 		Lease: store.Lease{ID: order.Lease, Host: b.record.ID, HostName: b.name, Slave: order.Slave, Boot: order.Boot,
 			Until: order.Until},
 		pages: make(map[string]store.Page, len(task.Tasks)),
 	}
 	for _, entry := range due[:len(task.Tasks)] {
-		b.lease.pages[string(entry.Position)] = entry.Page
+		b.loan.lease.pages[string(entry.Position)] = entry.Page
 	}
-	b.lease.terms = termsOf(task, b.lease.pages, now)
+	b.loan.lease.terms = termsOf(task, b.loan.lease.pages, now)
 	if len(m.Due) > 0 && len(task.Tasks)%2 == 1 {
 		b.line.knownFirst = !b.line.knownFirst
 	}
-	lease := b.lease.Lease
+	lease := b.loan.lease.Lease
 	b.write(&protocol.Write{Host: b.row(), Lease: &lease, Ghosts: m.Ghosts, Urgent: true, Tag: &LentTag{lease.ID}})
 }
 
@@ -126,25 +125,6 @@ func (b *Book) ripe(entries []store.Entry) (due []store.Entry, first time.Time) 
 	return due, first
 }
 
-// leaseWritten has a lease that is on disk sent to its slave, unless it has ended meanwhile.
-func (b *Book) leaseWritten() {
-	prepared := b.lend
-	b.phase, b.lend = lent, nil
-	if prepared.void {
-		b.void()
-		return
-	}
-	b.send(Master, &protocol.Lent{Lease: b.lease.ID, Slave: b.lease.Slave, Boot: b.lease.Boot, Task: prepared.task})
-}
-
-// refuseLend reports to the Master that there is nothing to lend now.
-func (b *Book) refuseLend() {
-	lease := b.lend.order.Lease
-	b.lend = nil
-	b.send(Master, &protocol.LendRefused{Lease: lease, NextAt: b.clock.NextAllowed()})
-	b.becomeIdle()
-}
-
 // Bounds of the message of one lease, with room for rules of robots.txt beside it. While few hosts have pages, messages
 // are few.
 const (
@@ -155,7 +135,7 @@ const (
 
 // task is what the slave gets.
 func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTask {
-	budget := b.clock.budget(b.lend.order)
+	budget := b.clock.budget(b.loan.lend.order)
 	region := b.judge.regions.Of(b.name)
 	stops := append(b.judge.known.Stops.Prefixes(b.now), region.Closed...)
 	listed := 0
@@ -163,10 +143,10 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 		listed += len(stop) + 4
 	}
 	task := &messages.HostTask{
-		Lease: b.lend.order.Lease, Host: b.name,
+		Lease: b.loan.lend.order.Lease, Host: b.name,
 		IntervalNs: int64(b.clock.interval()), PageBudget: uint32(budget),
 		RequisiteIntervalNs: int64(b.clock.requisiteInterval()),
-		PageLimit:           int32(b.clock.pageLimit(b.lend.order)),
+		PageLimit:           int32(b.clock.pageLimit(b.loan.lend.order)),
 		Verdict:             b.clock.Verdict(&b.o.Politeness, &b.o.Revisit, b.line.fresh > 0).String(),
 		Ratio:               b.o.Politeness.Pace(), Prefixes: region.Prefixes,
 		MaxRedirects: uint32(b.o.Admission.MaxRedirects),
@@ -178,10 +158,10 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 		task.Robots = b.record.Robots
 	}
 	size, most, bytes := len(task.Robots), b.o.TaskBudget, maxTaskBytes
-	if b.lend.order.Few {
+	if b.loan.lend.order.Few {
 		most, bytes = longTask*most, longTask*bytes
 	}
-	if b.judge.ruled() {
+	if b.rules.ruled() {
 		most = min(most, ruledTasks)
 	}
 	most = min(most, budget)
@@ -225,14 +205,4 @@ func tasksOf(due []store.Entry, most, bytes int) (tasks []*messages.Task) {
 // httpTime is the IMF-fixdate of RFC 9110 5.6.7.
 const httpTime = "Mon, 02 Jan 2006 15:04:05 GMT"
 
-// pagesOf are the pages among what waits.
-func pagesOf(waiting []store.Entry) (pages []store.Entry) {
-	for _, entry := range waiting {
-		if !isRequisite(&entry) {
-			pages = append(pages, entry)
-		}
-	}
-	return pages
-}
-
-func isRequisite(e *store.Entry) bool { return e.Page.Flags.Requisite() > 0 }
+func isRequisite(e store.Entry) bool { return e.Page.Flags.Requisite() > 0 }

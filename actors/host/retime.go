@@ -11,20 +11,20 @@ import (
 // intervalRoom are the intervals that persons set for pages of the host. The note is written with the order.
 type intervalRoom struct {
 	silent
-	*schedule
+	schedule *schedule
 }
 
 // IntervalsNote is the name of their note.
 const IntervalsNote = "rules"
 
 func (r *intervalRoom) Name() string              { return IntervalsNote }
-func (r *intervalRoom) Restore(note []byte) error { return r.rules.UnmarshalBinary(note) }
+func (r *intervalRoom) Restore(note []byte) error { return r.schedule.rules.UnmarshalBinary(note) }
 
 // takeOrdered takes the order of a person. It is answered when it is on disk, or at once with the error.
 func (b *Book) takeOrdered(m *protocol.Ordered) error {
 	switch order := m.Order.(type) {
 	case *protocol.SetURLRule:
-		return b.setURLRule(order, m.Reply)
+		return b.rules.set(order, m.Reply)
 	case *protocol.Retime:
 		w, rules, err := Retime(order, b.schedule.rules, b.o.Revisit, b.now)
 		if err != nil {

@@ -84,15 +84,14 @@ type (
 const mostRepresentatives = 16
 
 // askRepresentative asks for whom a host stands.
-func (b *Book) askRepresentative(so *representatives, far string) {
+func (a *aliases) askRepresentative(so *representatives, far string) {
 	so.hops++
-	b.send(Partition, &protocol.RecordsAsked{Host: b.name, Of: far, Notes: []string{BeliefsNote, OrderNote}, Tag: so})
+	a.send(Partition, &protocol.RecordsAsked{Host: a.name, Of: far, Notes: []string{BeliefsNote, OrderNote}, Tag: so})
 }
 
 // followRepresentatives takes for whom a host on the way stands. When the last stands for itself, or a person has said
 // what this host is, the pages are asked for; in a circle one host comes to stand for itself.
-func (b *Book) followRepresentatives(so *representatives, m *protocol.RecordsFound) {
-	a := &b.aliases
+func (a *aliases) followRepresentatives(so *representatives, m *protocol.RecordsFound) {
 	if a.asked == nil {
 		return
 	}
@@ -110,17 +109,17 @@ func (b *Book) followRepresentatives(so *representatives, m *protocol.RecordsFou
 		so.others = append(so.others, m.Of)
 	}
 	switch {
-	case next != "" && next != b.name && so.hops < mostRepresentatives:
-		b.askRepresentative(so, next)
-	case next != "" && a.order == nil && alias.Breaks(b.name, so.others):
+	case next != "" && next != a.name && so.hops < mostRepresentatives:
+		a.askRepresentative(so, next)
+	case next != "" && a.order == nil && alias.Breaks(a.name, so.others):
 		before := a.of()
-		a.beliefs.Refute(b.name, b.now)
-		b.writeBeliefs(before, true)
+		a.beliefs.Refute(a.name, a.now)
+		a.writeBeliefs(before, true)
 	default:
-		asked := &protocol.RecordsAsked{Host: b.name, Of: a.of(), Tag: &counterparts{}}
+		asked := &protocol.RecordsAsked{Host: a.name, Of: a.of(), Tag: &counterparts{}}
 		for url := range a.asked {
 			asked.URLs = append(asked.URLs, url)
 		}
-		b.send(Partition, asked)
+		a.send(Partition, asked)
 	}
 }

@@ -195,14 +195,14 @@ func (j *judge) giveUp(due []store.Entry, failure *store.Failure, why admission.
 	j.write(w)
 }
 
-// report puts what the judge has found so far into a write, and reports what was skipped.
+// report puts what the judge has found so far into a write, reports what was skipped, and begins again.
 func (j *judge) report(w *protocol.Write) {
-	candidates, skipped, totals := j.found()
-	w.Candidates = candidates
-	w.Totals.Add(&totals)
-	if len(skipped) > 0 {
-		j.send(Skips, &protocol.URLsSkipped{URLs: skipped})
+	w.Candidates = j.candidates
+	w.Totals.Add(&j.totals)
+	if len(j.skipped) > 0 {
+		j.send(Skips, &protocol.URLsSkipped{URLs: j.skipped})
 	}
+	j.candidates, j.skipped, j.totals = nil, nil, protocol.Totals{}
 }
 
 // newEvidence is the evidence of the stop list: with what spoke against a folder at once, with good pages at the end of

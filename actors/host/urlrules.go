@@ -42,8 +42,10 @@ func ParseURLRules(word string) (URLRules, error) {
 // ruleRoom are the URL rules of the host. Beside its note it keeps one, under another name, for each page that was
 // visited: its form, by the fingerprint of its URL or of the key of that.
 type ruleRoom struct {
+	*base
 	silent
-	*judge
+	judge *judge
+	loan  *loan
 }
 
 // The names of the notes of URL rules and of the forms of pages.
@@ -56,48 +58,48 @@ const (
 func FormKey(key uint64) string { return fmt.Sprintf("%016x", key) }
 
 func (r *ruleRoom) Name() string              { return URLRulesNote }
-func (r *ruleRoom) Restore(note []byte) error { return r.known.URLRules.UnmarshalBinary(note) }
+func (r *ruleRoom) Restore(note []byte) error { return r.judge.known.URLRules.UnmarshalBinary(note) }
 
 // Follows reports that no page may be one that was visited under another form, which is known here alone.
 func (r *ruleRoom) Follows() bool { return !r.ruled() }
 
 func (r *ruleRoom) Changed(bool) (note []byte, is bool) {
-	if !r.known.URLRules.Changed() {
+	if !r.judge.known.URLRules.Changed() {
 		return nil, false
 	}
-	note, _ = r.known.URLRules.MarshalBinary() // never fails
+	note, _ = r.judge.known.URLRules.MarshalBinary() // never fails
 	return note, true
 }
 
 // Saw lets the URL rules learn from a visit of a page, and notes the page under its URL and its key.
 func (r *ruleRoom) Saw(v *Visit) {
-	j, page, w := r.judge, v.Page, v.Write
-	if j.o.URLRules == NoURLRules || page.Flags.Embedded() > 0 {
+	rules, page, w := r.judge.known.URLRules, v.Page, v.Write
+	if r.o.URLRules == NoURLRules || page.Flags.Embedded() > 0 {
 		return
 	}
 	if v.Fact.Unchanged {
-		j.known.URLRules.Saw(page.URL, 0, 0, j.now) // if it was a test, that is over
+		rules.Saw(page.URL, 0, 0, r.now) // if it was a test, that is over
 		return
 	}
 	text := textOf(v.Fact, page, v.Links)
-	j.known.URLRules.Saw(page.URL, text, page.DepthLeft, j.now)
-	if j.o.URLRules != ApplyURLRules {
+	rules.Saw(page.URL, text, page.DepthLeft, r.now)
+	if r.o.URLRules != ApplyURLRules {
 		return
 	}
-	for key, form := range j.known.URLRules.Note(page.URL, text, page.DepthLeft, j.now) {
+	for key, form := range rules.Note(page.URL, text, page.DepthLeft, r.now) {
 		var note []byte
 		if form != nil {
 			note, _ = form.MarshalBinary() // never fails
 		}
-		w.Notes = append(w.Notes, protocol.Note{Host: j.name, Name: FormsNote, Key: FormKey(key), Bytes: note})
+		w.Notes = append(w.Notes, protocol.Note{Host: r.name, Name: FormsNote, Key: FormKey(key), Bytes: note})
 	}
-	j.reviveForms(w)
+	r.reviveForms(w)
 }
 
 // restForms has known pages rest that are due and are visited under another form, and reports whether there are some:
 // the lease is refused then, and the pages are loaded again.
 func (b *Book) restForms(m *protocol.PagesLoaded) (rested bool) {
-	if b.judge.urlKeys() == nil || !b.o.Continuous {
+	if b.rules.urlKeys() == nil || !b.o.Continuous {
 		return false
 	}
 	var resting []store.Entry
@@ -132,25 +134,25 @@ func (s *schedule) rest(entries []store.Entry) (moves []store.Entry) {
 	return moves
 }
 
-// setURLRule takes the order of a person about a rule.
-func (b *Book) setURLRule(order *protocol.SetURLRule, reply any) error {
-	err := b.judge.known.URLRules.Order(order.Rule, order.Word)
+// set takes the order of a person about a rule.
+func (r *ruleRoom) set(order *protocol.SetURLRule, reply any) error {
+	err := r.judge.known.URLRules.Order(order.Rule, order.Word)
 	if err != nil {
 		return err
 	}
-	w := &protocol.Write{Host: b.row(), Urgent: true, Tag: &protocol.OrderDone{Reply: reply}}
-	b.noteChanges(w, false)
-	b.judge.reviveForms(w)
-	b.write(w)
-	b.splitLease()
+	w := &protocol.Write{Host: r.row(), Urgent: true, Tag: &protocol.OrderDone{Reply: reply}}
+	r.noteChanges(w, false)
+	r.reviveForms(w)
+	r.write(w)
+	r.splitLease()
 	return nil
 }
 
 // reviveForms has pages wait again if a rule is not applied any more by which they were given up.
-func (j *judge) reviveForms(w *protocol.Write) {
-	if j.o.URLRules == ApplyURLRules && j.known.URLRules.Lifted() {
-		w.Sweeps = append(w.Sweeps, protocol.Sweep{Host: j.name, Says: admission.Duplicate.String(),
-			Spares: sparesBy(j.known.URLRules)})
+func (r *ruleRoom) reviveForms(w *protocol.Write) {
+	if r.o.URLRules == ApplyURLRules && r.judge.known.URLRules.Lifted() {
+		w.Sweeps = append(w.Sweeps, protocol.Sweep{Host: r.name, Says: admission.Duplicate.String(),
+			Spares: sparesBy(r.judge.known.URLRules)})
 	}
 }
 
@@ -183,8 +185,8 @@ func formOf(m *protocol.PagesLoaded, e *store.Entry) *urlrules.Form {
 }
 
 // formNotes asks for the forms of pages; nil: URLs are visited whatever their form.
-func (j *judge) formNotes() *protocol.PageNotes {
-	keys := j.urlKeys()
+func (r *ruleRoom) formNotes() *protocol.PageNotes {
+	keys := r.urlKeys()
 	if keys == nil {
 		return nil
 	}
@@ -197,9 +199,9 @@ func (j *judge) formNotes() *protocol.PageNotes {
 }
 
 // splitLease asks the lease back if a rule is applied that was not: there may be URLs in it that are one page by it.
-func (b *Book) splitLease() {
-	if b.o.URLRules == ApplyURLRules && b.judge.known.URLRules.Gained() && b.phase == lent && b.lease.phase != over {
-		b.send(Master, &protocol.LeaseUnwanted{Lease: b.lease.ID})
+func (r *ruleRoom) splitLease() {
+	if r.o.URLRules == ApplyURLRules && r.judge.known.URLRules.Gained() {
+		r.loan.recall()
 	}
 }
 
@@ -217,25 +219,27 @@ func textOf(fact *messages.PageVisited, page *store.Page, links []outlink.Outlin
 }
 
 // urlKeys are the keys of URLs of this host; nil: URLs are visited whatever their form.
-func (j *judge) urlKeys() *urlrules.Keys {
-	if j.o.URLRules != ApplyURLRules {
+func (r *ruleRoom) urlKeys() *urlrules.Keys {
+	if r.o.URLRules != ApplyURLRules {
 		return nil
 	}
-	return j.known.URLRules.Keys()
+	return r.judge.known.URLRules.Keys()
 }
 
 // ruled reports whether URLs of this host may turn out to be pages that were visited under another form.
-func (j *judge) ruled() bool { return j.o.URLRules == ApplyURLRules && j.known.URLRules.Promising() }
+func (r *ruleRoom) ruled() bool {
+	return r.o.URLRules == ApplyURLRules && r.judge.known.URLRules.Promising()
+}
 
 // spareForms gives up waiting pages that were visited under another form, and reports that there were some, in which
 // case the lease waits until that is written. Otherwise it returns the pages of the lease: of those that are one page
 // the first, the others wait for what comes of it. Evidence for rules comes first, and what a rule would spare that is
 // not applied yet waits until that is known. Seeds are visited in any case.
-func (j *judge) spareForms(waiting []store.Entry, m *protocol.PagesLoaded) (kept []store.Entry, spared bool) {
-	if j.o.URLRules != ApplyURLRules {
+func (r *ruleRoom) spareForms(waiting []store.Entry, m *protocol.PagesLoaded) (kept []store.Entry, spared bool) {
+	if r.o.URLRules != ApplyURLRules {
 		return waiting, false
 	}
-	keys, plan := j.urlKeys(), j.known.URLRules.Plan()
+	keys, plan := r.urlKeys(), r.judge.known.URLRules.Plan()
 	var duplicates, evidence, ordinary, suspected []store.Entry
 	lent := map[uint64]uint8{} // links that may be followed from the pages of the lease, by their keys
 	for _, entry := range waiting {
@@ -244,7 +248,7 @@ func (j *judge) spareForms(waiting []store.Entry, m *protocol.PagesLoaded) (kept
 			kept = append(kept, entry)
 			continue
 		}
-		if j.known.Spares(page.URL, page.DepthLeft, formOf(m, &entry)) == admission.Duplicate {
+		if r.judge.known.Spares(page.URL, page.DepthLeft, formOf(m, &entry)) == admission.Duplicate {
 			duplicates = append(duplicates, entry)
 			continue
 		}
@@ -266,6 +270,6 @@ func (j *judge) spareForms(waiting []store.Entry, m *protocol.PagesLoaded) (kept
 		kept = slices.Concat(kept, evidence, ordinary)
 		return append(kept, suspected[:min(len(suspected), max(0, ruledLeast-len(kept)))]...), false
 	}
-	j.giveUp(duplicates, nil, admission.Duplicate)
+	r.judge.giveUp(duplicates, nil, admission.Duplicate)
 	return nil, true
 }

@@ -1,0 +1,138 @@
+package host
+
+import (
+	"math"
+	"time"
+
+	"henro/actors/protocol"
+	"henro/messages"
+)
+
+// phase is what a host is about.
+type phase uint8
+
+const (
+	restoring phase = iota // its row is awaited
+	idle                   // nothing is out, and the Master does not know that it may be lent
+	announced              // the Master knows from when on it may be lent
+	preparing              // a lease is prepared: pages are read, then it is written
+	lent                   // a slave works
+	resting                // it is over
+)
+
+// preparation is a lease in the making.
+type preparation struct {
+	order *protocol.Lend
+	task  *messages.HostTask // once the pages are there
+	void  bool               // it has ended already
+}
+
+// loan is what a host is about: whether it is known to have anything to do, and its lease.
+type loan struct {
+	*base
+	robots *robotsBook
+	line   *line
+
+	phase phase
+	lend  *preparation // in preparing
+	lease *openLease   // in lent, and while it is written in preparing
+}
+
+// becomeIdle ends what the host was about, and announces it if there is anything to do.
+func (l *loan) becomeIdle() {
+	l.phase = idle
+	l.announce()
+	l.line.shorten()
+}
+
+// announce reports to the Master from when on this host may be lent, unless that is known or there is nothing to do.
+func (l *loan) announce() {
+	if l.phase != idle || l.robots.awaited() {
+		return
+	}
+	if l.line.empty() && !l.robots.wanted() {
+		l.sendLater(&restDue{}, l.o.RestAfter)
+		return
+	}
+	at := later(l.clock.NextAllowed(), l.line.retryAt)
+	if l.clock.givenUp(l.now, l.robots.failures) {
+		at = l.now
+	}
+	l.phase = announced
+	l.send(Master, &protocol.HostReady{Host: l.name, At: at})
+}
+
+// announceAgain announces a host that the Master may know of already, since the moment may have changed.
+func (l *loan) announceAgain() {
+	if l.phase == idle || l.phase == announced {
+		l.phase = idle
+		l.announce()
+	}
+}
+
+// grow takes note of how much waits. A host that had nothing to do, or waited for a page that failed, may be lent now.
+func (l *loan) grow(fresh, known int) {
+	waited := l.line.empty() || !l.line.retryAt.IsZero()
+	l.line.fresh, l.line.known = fresh, known
+	if waited && (l.phase == idle || l.phase == announced) {
+		l.line.retryAt = time.Time{}
+		l.announceAgain()
+	}
+}
+
+// nothingToDo reports that nothing is to be done, for this host or for another.
+func (l *loan) nothingToDo() bool {
+	return l.line.empty() && !l.line.shortening && !l.robots.wanted() && !l.robots.awaited() && l.writes == 0
+}
+
+// rest ends this host, unless something came between the asking and the granting.
+func (l *loan) rest() {
+	if l.nothingToDo() && l.lease == nil && l.lend == nil {
+		l.phase = resting
+		l.send(Hosts, &Rested{l.name})
+		return
+	}
+	l.send(Hosts, &StillBusy{l.name})
+}
+
+// begin has the lease that is on disk sent to its slave. It reports whether it has ended meanwhile.
+func (l *loan) begin() (ended bool) {
+	prepared := l.lend
+	l.phase, l.lend = lent, nil
+	if !prepared.void {
+		l.send(Master, &protocol.Lent{Lease: l.lease.ID, Slave: l.lease.Slave, Boot: l.lease.Boot, Task: prepared.task})
+	}
+	return prepared.void
+}
+
+// refuseLend reports to the Master that there is nothing to lend now.
+func (l *loan) refuseLend() {
+	lease := l.lend.order.Lease
+	l.lend = nil
+	l.send(Master, &protocol.LendRefused{Lease: lease, NextAt: l.clock.NextAllowed()})
+	l.becomeIdle()
+}
+
+// refuse answers what belongs to a lease that is over: its slave need not send it again.
+func (l *loan) refuse(lease uint64) {
+	l.send(Master, &protocol.FactsStored{Lease: lease, Seq: math.MaxUint64, Closed: true})
+	l.announceAgain() // a Master that did not know yet that the lease is over has passed over this host
+}
+
+// recall asks the lease back that a slave works on, if one does.
+func (l *loan) recall() {
+	if l.phase == lent && l.lease.phase != over {
+		l.send(Master, &protocol.LeaseUnwanted{Lease: l.lease.ID})
+	}
+}
+
+// distrust takes no more facts of a lease whose holder reported what cannot be. The holder may go on asking until the
+// lease is over, which the Master says; only then may another be lent the host. The rules of robots.txt that were
+// reported under the lease are asked for again.
+func (l *loan) distrust(why string) {
+	l.send(Master, &protocol.FactsRefused{Lease: l.lease.ID, Why: why})
+	if l.lease.terms.learned {
+		l.robots.rules, l.record.RobotsUntil = nil, time.Time{}
+	}
+	l.lease.phase = refused
+}
