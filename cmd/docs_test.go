@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -158,17 +159,22 @@ func TestExitCodesOfTheREADME(t *testing.T) {
 var (
 	methodNamed = regexp.MustCompile("`(\\w+)\\.(\\w+)`")
 	testNamed   = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)`")
+	placed      = regexp.MustCompile("((?:`(?:Test|Fuzz)[A-Z]\\w*`,?\\s+)+)\\(([a-z/]+)\\)")
 	linked      = regexp.MustCompile(`\]\(([^)#:]+)\)`)
 	coded       = regexp.MustCompile("`((?:" + strings.Join(slices.Sorted(maps.Keys(below))[1:], "|") + // but "."
 		")(?:/[\\w.-]+)*)`")
 )
 
 func TestDocsNameWhatExists(t *testing.T) {
-	tests := map[string]bool{}
+	tests := map[string]map[string]bool{} // the folders of the tests of a name
 	for _, f := range tree(t) {
 		for _, declaration := range f.ast.Decls {
 			if function, ok := declaration.(*ast.FuncDecl); ok && f.isTest() {
-				tests[function.Name.Name] = true
+				name := function.Name.Name
+				if tests[name] == nil {
+					tests[name] = map[string]bool{}
+				}
+				tests[name][path.Dir(f.path)] = true
 			}
 		}
 	}
@@ -181,24 +187,31 @@ func TestDocsNameWhatExists(t *testing.T) {
 		t.Fatal(measured, err)
 	}
 	docs = append(append(docs, measured...), "../README.md", "../CHANGELOG.md", "../CONTRIBUTING.md", "../SECURITY.md")
-	for _, path := range docs {
-		data, err := os.ReadFile(path)
+	for _, file := range docs {
+		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, match := range testNamed.FindAllStringSubmatch(string(data), -1) {
-			if !tests[match[1]] {
-				t.Errorf("%s names %s, which is no test any more", path, match[1])
+			if tests[match[1]] == nil {
+				t.Errorf("%s names %s, which is no test any more", file, match[1])
+			}
+		}
+		for _, match := range placed.FindAllStringSubmatch(string(data), -1) {
+			for _, name := range testNamed.FindAllStringSubmatch(match[1], -1) {
+				if places := tests[name[1]]; places != nil && !places[match[2]] {
+					t.Errorf("%s says that %s is in %s; it is in %v", file, name[1], match[2], places)
+				}
 			}
 		}
 		for _, match := range linked.FindAllStringSubmatch(string(data), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(path), match[1])); err != nil {
-				t.Errorf("%s has a link to nowhere: %v", path, err)
+			if _, err := os.Stat(filepath.Join(filepath.Dir(file), match[1])); err != nil {
+				t.Errorf("%s has a link to nowhere: %v", file, err)
 			}
 		}
 		for _, match := range coded.FindAllStringSubmatch(string(data), -1) {
 			if _, err := os.Stat(filepath.Join("..", match[1])); err != nil {
-				t.Errorf("%s names what is not there: %v", path, err)
+				t.Errorf("%s names what is not there: %v", file, err)
 			}
 		}
 	}
