@@ -26,7 +26,7 @@ trap finish EXIT
 
 say() { echo "--- $* (at $SECONDS s)"; }
 
-. "$lab/apt.sh"
+. "$lab/programs.sh"
 install python3 python3
 install curl curl
 install npm nodejs npm
@@ -37,7 +37,7 @@ cp "$lab"/archive/* "$tools"
 [ -d "$tools/node_modules" ] || (cd "$tools" && npm install --silent --no-fund --no-audit --ignore-scripts --no-package-lock)
 
 cd "$root"
-go build -o "$dir/bin/" ./cmd/...
+build "$dir/bin" ./cmd/...
 export PORT=${PORT:-8080}
 serve() { # with settings of docs.sh
 	env "$@" bash "$lab/docs.sh" up "$dir/sites" >/dev/null

@@ -12,7 +12,7 @@ root=$(cd "$lab/../.." && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-. "$lab/apt.sh"
+. "$lab/programs.sh"
 install chromium chromium
 install npm nodejs npm
 if [ -n "${SCREENSHOTS:-}${SCREENS:-}" ]; then
@@ -23,7 +23,6 @@ fi
 (cd "$dir" && npm install --silent --no-fund --no-audit --ignore-scripts --no-package-lock axe-core@4.11)
 
 cd "$root"
-mkdir "$dir/bin"
-go build -o "$dir/bin/" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave ./.ci/lab/fakeweb
+build "$dir/bin" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave ./.ci/lab/fakeweb
 go build -modfile=.ci/tools.mod -o "$dir/browser" ./.ci/lab/browser
 "$dir/browser" -bin "$dir/bin" -dir "$dir" -axe "$dir/node_modules/axe-core/axe.min.js" -screenshots "${SCREENSHOTS:-}" -screens "${SCREENS:-}"

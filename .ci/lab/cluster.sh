@@ -14,6 +14,6 @@ if [ "$(id -u)" -ne 0 ]; then
 	echo 'cluster.sh: network namespaces need root: run it as root, or with sudo' >&2
 	exit 1
 fi
-. .ci/lab/apt.sh
+. .ci/lab/programs.sh
 install ip iproute2
 exec go run ./.ci/lab/cluster "$@"

@@ -25,10 +25,10 @@ keep=no
 [ $# -gt 0 ] && keep=yes
 trap finish EXIT
 
-. "$lab/apt.sh"
+. "$lab/programs.sh"
 install python3 python3
 cd "$root"
-go build -o "$dir/bin/" ./cmd/...
+build "$dir/bin" ./cmd/...
 # With two workers the next request may come to one before the other has taken down the end of the last.
 WORKERS=1 PORT=${PORT:-8080} bash "$lab/docs.sh" up "$dir/sites"
 [ -e "$dir/truth/requisites.tsv" ] || python3 "$lab/groundtruth.py" "$dir/sites" "$dir/truth"

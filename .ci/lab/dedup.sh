@@ -18,7 +18,7 @@ finish() {
 	[ -n "${1:-}" ] || rm -rf "$dir"
 }
 trap 'finish "$@"' EXIT
-. "$lab/apt.sh"
+. "$lab/programs.sh"
 install npm nodejs npm
 mkdir -p "$dir/tools"
 cp "$lab"/archive/*.mjs "$lab/archive/package.json" "$dir/tools"

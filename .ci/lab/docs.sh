@@ -13,7 +13,7 @@
 # closes each connection after its first answer. LARGE=1 serves seven larger sites too: 16 with 51,000 files of HTML, 190 MB to download.
 # DIR/flags.txt holds the --resolve flags for henro, one a line; DIR/hosts.tsv host, address, port, folder.
 set -euo pipefail
-. "$(dirname "$0")/apt.sh"
+. "$(dirname "$0")/programs.sh"
 
 # host, package, folder in it, seeds under the host ("*" stands for every folder).
 sites='

@@ -13,7 +13,8 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/fakeweb
+. .ci/lab/programs.sh
+build "$dir/bin" ./cmd/henro ./.ci/lab/fakeweb
 PATH=$dir/bin:$PATH
 fakeweb --hosts 1 --domains 1 --pareto 0 --pages 100 --redirects 0 --crawl-delays 0 --folder "$dir/web" >"$dir/web.log" &
 web=$!

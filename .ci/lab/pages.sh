@@ -19,7 +19,7 @@ else
 	mine=$dir
 fi
 trap '[ -z "$mine" ] || rm -rf "$mine"' EXIT
-. "$lab/apt.sh"
+. "$lab/programs.sh"
 install npm nodejs npm
 install chromium chromium
 
@@ -58,7 +58,7 @@ cp "$lab/archive/package.json" "$dir/tools"
 [ -d "$dir/tools/node_modules" ] || (cd "$dir/tools" && npm install --silent --no-fund --no-audit --ignore-scripts --no-package-lock)
 
 cd "$lab/../.."
-go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/pages
+build "$dir/bin" ./cmd/henro ./.ci/lab/pages
 mapfile -t served < <(while read -r name folder; do [ -z "$name" ] || echo "$name.pages.test=$dir/unpacked/usr/share/doc/$folder"; done <<<"$sites")
 "$dir/bin/pages" -dir "$dir" -henro "$dir/bin/henro" -viewer "$dir/tools/node_modules/replaywebpage" -pages "$pages" \
 	-seed "${SEED:-1}" -port "${PORT:-8380}" "${served[@]}"

@@ -18,7 +18,7 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-. "$lab/apt.sh"
+. "$lab/programs.sh"
 install python3 python3
 go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/fakeweb ./cmd/henro-master ./cmd/henro-slave
 failed=0

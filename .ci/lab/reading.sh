@@ -19,7 +19,7 @@ else
 	mine=$dir
 fi
 trap '[ -z "$mine" ] || rm -rf "$mine"' EXIT
-. "$lab/apt.sh"
+. "$lab/programs.sh"
 install npm nodejs npm
 install chromium chromium
 
@@ -35,7 +35,7 @@ cp "$lab"/reading/*.mjs "$lab"/reading/package.json "$dir/tools"
 [ -d "$dir/tools/node_modules" ] || (cd "$dir/tools" && npm install --silent --no-fund --no-audit --ignore-scripts --no-package-lock)
 
 cd "$lab/../.."
-go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/reading
+build "$dir/bin" ./cmd/henro ./.ci/lab/reading
 doc=$dir/unpacked/usr/share/doc
 "$dir/bin/reading" -dir "$dir" -henro "$dir/bin/henro" -scripts "$dir/tools" -pages "$pages" -seed "${SEED:-1}" -shown "${SHOWN:-3}" \
 	-only "${ONLY:-}" $([ "$pages" -lt 4000 ] || echo -all) "$doc/git-doc" "$doc/gnuplot/htmldocs" "$doc/haproxy/html" "$doc/bind9-doc/arm"

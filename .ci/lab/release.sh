@@ -19,8 +19,8 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-# shellcheck source=apt.sh
-. "$lab/apt.sh"
+# shellcheck source=programs.sh
+. "$lab/programs.sh"
 install debootstrap debootstrap
 install systemd-nspawn systemd-container
 install curl curl

@@ -6,7 +6,7 @@
 #   requisites.sh -update slave/links/linkstest/chromium.txt   writes the list
 set -euo pipefail
 lab=$(cd "$(dirname "$0")" && pwd)
-. "$lab/apt.sh"
+. "$lab/programs.sh"
 install chromium chromium
 cd "$lab/../.."
 go run -modfile=.ci/tools.mod ./.ci/lab/requisites "$@"

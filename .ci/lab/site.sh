@@ -15,8 +15,8 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-# shellcheck source=apt.sh
-. "$lab/apt.sh"
+# shellcheck source=programs.sh
+. "$lab/programs.sh"
 install chromium chromium
 install npm nodejs npm
 go run -C .ci/site . "$dir/site"

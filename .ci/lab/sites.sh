@@ -7,7 +7,7 @@
 #   sites.sh live    also a crawl that waits for its hours, by the clock on the wall: up to a minute more
 set -euo pipefail
 lab=$(cd "$(dirname "$0")" && pwd)
-. "$lab/apt.sh"
+. "$lab/programs.sh"
 PATH=$PATH:/usr/sbin
 install nginx nginx-light
 install tinyproxy tinyproxy-bin
@@ -24,7 +24,7 @@ finish() {
 	rm -rf "$work"
 }
 trap finish EXIT
-go build -o "$work/" ./cmd/henro ./.ci/lab/fakeweb
+build "$work/bin" ./cmd/henro
 export HOME=$work # no settings of the user who runs this
 port=$((20000 + RANDOM % 10000))
 site=http://127.0.0.1:$port
@@ -81,7 +81,7 @@ crawl() { # NAME SEED FLAGS...
 	local name=$1 seed=$2
 	shift 2
 	: >"$work/access.log"
-	"$work/henro" crawl --allow-private --delay 0 --dir "$work/$name" --progress off --log-level info "$@" "$seed" \
+	"$work/bin/henro" crawl --allow-private --delay 0 --dir "$work/$name" --progress off --log-level info "$@" "$seed" \
 		>"$work/$name.out" 2>&1 || true
 }
 seen() { grep -c "^$1 $2" "$work/access.log" || true; }
@@ -125,8 +125,8 @@ check "no secret in WARCs, logs, crawl.json, summary.json or what was said" \
 
 cp -r "$lab/sites" "$work/tools"
 (cd "$work/tools" && npm install --silent --no-fund --no-audit --ignore-scripts --no-package-lock)
-(umask 077 && "$work/henro" key bot >"$work/bot.key" && "$work/henro" key bot >"$work/other.key")
-"$work/henro" key bot "$work/bot.key" --listen 127.0.0.1:$((port + 3)) >"$work/directory.log" &
+(umask 077 && "$work/bin/henro" key bot >"$work/bot.key" && "$work/bin/henro" key bot >"$work/other.key")
+"$work/bin/henro" key bot "$work/bot.key" --listen 127.0.0.1:$((port + 3)) >"$work/directory.log" &
 pids+=($!)
 until grep -q http "$work/directory.log"; do sleep 0.1; done
 node "$work/tools/verify.mjs" $((port + 4)) http://127.0.0.1:$((port + 3)) >"$work/verified.log" 2>&1 &
@@ -144,7 +144,7 @@ crawl another $signed --bot-key "$work/other.key" --bot-agent https://bot.exampl
 check "with another's key too" "$(verified 200) $(verified 401 'no signature')" "0 1"
 crawl signed $signed --bot-key "$work/bot.key" --bot-agent https://bot.example.org
 check "requests that are signed hold, robots.txt too" "$(verified 200) $(grep -c '^404 /robots.txt' "$work/verified.log")" "5 1"
-check "the directory without a server is the same" "$("$work/henro" key bot "$work/bot.key" | sha256sum)" \
+check "the directory without a server is the same" "$("$work/bin/henro" key bot "$work/bot.key" | sha256sum)" \
 	"$(curl -s http://127.0.0.1:$((port + 3))/.well-known/http-message-signatures-directory | sha256sum)"
 check "the private key is in nothing that is shown" \
 	"$(cat "$work"/*.out "$work"/signed/logs/* "$work"/signed/*.json | grep -acF "$(sed -n 2p "$work/bot.key")" || true)" 0
@@ -154,7 +154,7 @@ if [ "${1:-}" = live ]; then
 	shuts=$(date -u -d '+3 minutes' +%H:%M)
 	wait_for=$((60 - $(date +%-S)))
 	: >"$work/access.log"
-	"$work/henro" crawl --allow-private --delay 0 --dir "$work/hours" --progress off --log-level info --window "daily $opens-$shuts UTC" $site/ \
+	"$work/bin/henro" crawl --allow-private --delay 0 --dir "$work/hours" --progress off --log-level info --window "daily $opens-$shuts UTC" $site/ \
 		>"$work/hours.out" 2>&1 &
 	crawl=$!
 	sleep $((wait_for - 2))

@@ -22,7 +22,7 @@ finish() {
 	[ -z "$mine" ] || rm -rf "$mine"
 }
 trap finish EXIT
-. "$lab/apt.sh"
+. "$lab/programs.sh"
 install python3 python3
 install npm nodejs npm
 tools=$dir/tools-sql
@@ -31,7 +31,7 @@ cp "$lab"/sql/package.json "$lab"/sql/parquet.mjs "$tools"
 [ -d "$tools/node_modules" ] || (cd "$tools" && npm install --silent --no-fund --no-audit --ignore-scripts --no-package-lock)
 if [ ! -e "$dir/truth/links.tsv" ] || [ ! -d "$dir/many/state" ]; then "$lab/crawl.sh" "$dir"; fi
 cd "$root"
-go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/fakeweb
+build "$dir/bin" ./cmd/henro ./.ci/lab/fakeweb
 # The crawl by several processes: archive.sh goes on with the other one.
 python3 "$lab/sql/compare.py" "$dir/bin/henro" "$dir/many" "$dir/truth" "$dir/sql" "$tools"
 go run ./.ci/lab/simulate frontier --graph "$dir/sql/graph.graph-txt" --policy fifo 2>&1 >/dev/null | sed -n 1p

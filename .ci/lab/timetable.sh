@@ -22,7 +22,7 @@ finish() {
 	[ $# -gt 1 ] || rm -rf "$dir"
 }
 trap 'finish "$@"' EXIT
-. "$lab/apt.sh"
+. "$lab/programs.sh"
 install python3 python3
 cd "$root"
 go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/fakeweb ./cmd/henro-master ./cmd/henro-slave

@@ -7,7 +7,7 @@
 #   topic.sh [DIR]     PAGES=5000 of each crawl; TURNS=1; PORT=8080
 set -euo pipefail
 lab=$(cd "$(dirname "$0")" && pwd)
-. "$lab/apt.sh"
+. "$lab/programs.sh"
 dir=${1:-$(mktemp -d)}
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)

@@ -4,11 +4,10 @@
 #
 #   trust.sh                   all checks
 #   trust.sh replay_raw ...    only those named
-#   BIN=DIR trust.sh           programs that are built already
+#   BIN=DIR trust.sh           programs are linked in DIR, and stay there
 set -euo pipefail
 export HENRO_REQUISITES=off # the truths that this lab knows are of pages
 lab=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$lab/../.." && pwd)
 dir=$(mktemp -d)
 pids=() # of programs in the background
 finish() {
@@ -17,12 +16,12 @@ finish() {
 }
 trap finish EXIT
 
-. "$lab/apt.sh"
+. "$lab/programs.sh"
 install python3 python3
 install curl curl
 install chromium chromium
-bin=${BIN:-$dir/bin}
-[ -n "${BIN:-}" ] || (cd "$root" && go build -o "$bin/" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave ./.ci/lab/fakeweb)
+bin=$dir/bin
+build "$bin" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave ./.ci/lab/fakeweb
 
 failed=0
 # holds TEXT COMMAND...: the verdict, by what the command returns.

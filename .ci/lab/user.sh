@@ -15,7 +15,8 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/fakeweb
+. .ci/lab/programs.sh
+build "$dir/bin" ./cmd/henro ./.ci/lab/fakeweb
 PATH=$dir/bin:$PATH
 cd "$dir"
 fakeweb --hosts 1 --domains 1 --pareto 0 --pages 60 --redirects 0 --crawl-delays 0 --changing 1 --change-fastest 2s --change-slowest 20s \

@@ -20,7 +20,7 @@ finish() {
 	[ -n "${2:-}" ] || rm -rf "$dir"
 }
 trap 'finish "$@"' EXIT
-. "$lab/apt.sh"
+. "$lab/programs.sh"
 install wget wget
 cd "$lab/../.."
 go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/loop

@@ -21,8 +21,8 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-# shellcheck source=apt.sh
-. "$lab/apt.sh"
+# shellcheck source=programs.sh
+. "$lab/programs.sh"
 install wine wine wine64
 install x86_64-w64-mingw32-as binutils-mingw-w64-x86-64
 cd "$root"

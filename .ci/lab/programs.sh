@@ -1,4 +1,12 @@
-# Sourced by the labs: what Debian's packages bring.
+# Sourced by the labs: the programs that they need, of this tree and of Debian's packages.
+
+# build DIR PACKAGE...: programs of this tree, in DIR. Where BIN names a folder, as in .ci/run, DIR is a link to it, and a program that
+# is there already is not linked again.
+build() {
+	mkdir -p "${BIN:-$1}"
+	[ -z "${BIN:-}" ] || { rm -rf "$1" && ln -s "$(realpath "$BIN")" "$1"; }
+	(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && flock -o "$1" go build -o "$1/" "${@:2}")
+}
 
 # packages asks apt-get for something, and once more behind fresh lists of packages if it has none, or old ones.
 packages() { alone "$@" >/dev/null 2>&1 || { alone update -qq && alone "$@" >/dev/null; }; }
