@@ -81,7 +81,7 @@ crawl() { # NAME SEED FLAGS...
 	local name=$1 seed=$2
 	shift 2
 	: >"$work/access.log"
-	"$work/bin/henro" crawl --allow-private --delay 0 --dir "$work/$name" --progress off --log-level info "$@" "$seed" \
+	"$work/bin/henro" crawl --allow-private --delay 0 --dir "$work/$name" --listen-http off --progress off --log-level info "$@" "$seed" \
 		>"$work/$name.out" 2>&1 || true
 }
 seen() { grep -c "^$1 $2" "$work/access.log" || true; }
