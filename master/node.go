@@ -270,7 +270,7 @@ type Summary struct {
 	// of these, what was not stored again
 	IdenticalBytes uint64            `json:"identical_bytes"`
 	StopListed     uint64            `json:"stop_listed"`
-	StopShare      float64           `json:"stop_share"` // of the pages tried, those that belong onto the stop list
+	StopShare      float64           `json:"stop_share"` // of the pages tried, those that belong on the stop list
 	Trapped        uint64            `json:"trapped"`
 	Skipped        admission.Counts  `json:"skipped"` // what was not taken, by reason; links as often as they are met
 	Errors         map[string]uint64 `json:"errors"`

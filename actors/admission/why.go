@@ -94,7 +94,7 @@ func (q *Question) robots() Finding {
 	switch {
 	case q.Robots == nil && q.Failure != "":
 		f.Reason = Robots
-		f.Says = speech.Say("robots.txt could not be had, which forbids everything for now: %s", q.Failure)
+		f.Says = speech.Say("robots.txt could not be fetched, which forbids everything for now: %s", q.Failure)
 	case q.Robots == nil:
 		f.Says = speech.Say("robots.txt of the host was not asked for yet, or its rules have expired")
 	case q.Robots.Unreachable():

@@ -16,7 +16,7 @@ type Totals struct {
 	// of the later visits, those that found a significant change, and those that found none
 	Changed   uint64 `json:"changed,omitempty"`
 	Unchanged uint64 `json:"unchanged,omitempty"`
-	Gone      uint64 `json:"gone,omitempty"` // visits of known pages that could not be had
+	Gone      uint64 `json:"gone,omitempty"` // visits of known pages that failed
 	Links     uint64 `json:"links"`          // outlinks found, as last stored of each visit
 	Bytes     uint64 `json:"bytes"`          // payload as it came
 	// Identical counts answers whose payload the archive held already, of whatever URL, and IdenticalBytes what was not
@@ -34,7 +34,7 @@ type Totals struct {
 	Skipped admission.Counts `json:"skipped,omitzero"`
 	// pages visited for the first time, with a response or without, and those left alone for the stop list
 	Tried uint64 `json:"tried"`
-	// of these, pages that belong onto the stop list: missing, failing, slow, in a folder of such
+	// of these, pages that belong on the stop list: missing, failing, slow, in a folder of such
 	Broken uint64 `json:"broken"`
 	Alike  uint64 `json:"alike"` // of the broken, pages whose text their host gives under many other URLs
 	// Verdicts counts hosts by politeness.Verdict on what their pages ask for. Only a crawl that revisits judges.

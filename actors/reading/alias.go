@@ -9,8 +9,8 @@ import (
 	"henro/messages/speech"
 )
 
-// Alias reads whom a host stands for; of is empty: for itself. What the crawl has found counts if its settings say
-// so, the order of a person always.
+// Alias reads what is known of a host as an alias, and its representative; of is empty: it stands for itself. What the
+// crawl has found counts if its settings say so, what was set by hand always.
 func (c *Crawl) Alias(host string) (a known.Alias, of string, err error) {
 	a, err = known.AliasOf(c.disk(host), host)
 	return a, ofAlias(&a, c.Settings), err
@@ -31,7 +31,7 @@ type Alias struct {
 	Host    string    `json:"host"`
 	Of      string    `json:"of"`     // the other, which would be visited in its place
 	Mapped  bool      `json:"mapped"` // it is not visited
-	Person  bool      `json:"person"` // a person has said so
+	Person  bool      `json:"person"` // set by hand
 	Agreed  float64   `json:"agreed"` // pages that both have, or that redirect to the other, weighted by age
 	Against float64   `json:"against"`
 	Belief  float64   `json:"belief"` // from 0 to 1
@@ -45,7 +45,7 @@ type AliasesReported struct {
 	Aliases []Alias `json:"aliases"`
 }
 
-// Aliases lists the hosts of which there is evidence, or the order of a person, each with what speaks for it.
+// Aliases lists the hosts that are set as aliases by hand, or of which there is evidence, with the evidence.
 func (c *Crawl) Aliases() (*AliasesReported, error) {
 	all := []Alias{}
 	for _, disk := range c.State.Partitions {
@@ -84,10 +84,10 @@ func (c *Crawl) Aliases() (*AliasesReported, error) {
 func explainAlias(a *known.Alias, of string) (says []speech.Sentence) {
 	if a.Order != nil {
 		if of == "" {
-			return []speech.Sentence{speech.Say("A person has said that it stands for itself.")}
+			return []speech.Sentence{speech.Say("It was set by hand to stand for itself.")}
 		}
-		return []speech.Sentence{speech.Say("A person has said that it is %s under a second name: its pages are "+
-			"visited there.", of)}
+		return []speech.Sentence{speech.Say("It was set by hand to be %s under a second name: its pages are visited "+
+			"there.", of)}
 	}
 	for i := range a.Hosts {
 		e := &a.Hosts[i]

@@ -87,7 +87,7 @@ func (d *Definition) Change(c SettingChange) {
 	d.Changes = append(d.Changes[max(0, len(d.Changes)+1-changesKept):], c)
 }
 
-// Deepen gives the crawl another depth, and the seeds that had the one before.
+// Deepen gives the seeds that have the depth of the crawl another one.
 func (d *Definition) Deepen(depth int) {
 	for i := range d.Seeds {
 		if d.Seeds[i].Depth == d.InForce.Admission.Depth {
@@ -96,7 +96,7 @@ func (d *Definition) Deepen(depth int) {
 	}
 }
 
-// Scope are the rules of what belongs to the crawl.
+// Scope returns the rules of what belongs to the crawl.
 func (d *Definition) Scope() (*scope.Rules, error) {
 	rules, err := scope.New(d.InForce.Scope)
 	if err != nil {

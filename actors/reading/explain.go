@@ -48,7 +48,7 @@ type Group struct {
 	News            float64       `json:"news"`       // links to what no page had named before, a visit
 }
 
-// groupsOf are those of a host under a plan.
+// groupsOf are the groups of a host's pages under a plan.
 func groupsOf(s *politeness.State, o *revisit.Options, plan politeness.Plan) (all []Group) {
 	center := s.Rates().Prior().Center(o)
 	for _, g := range s.Groups().All() {
@@ -114,12 +114,12 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 				out.RestUntil.Sub(now)))
 	}
 	if s.Dead() && !s.LastOK().IsZero() {
-		says = append(says, speech.Say("It was well last %s ago.", now.Sub(s.LastOK())))
+		says = append(says, speech.Say("It last answered %s ago.", now.Sub(s.LastOK())))
 	}
 	switch {
 	case rules == nil && !h.AskedAt.IsZero():
 		says = append(says,
-			speech.Say("Its robots.txt could not be had, which forbids all else: it is asked for first."))
+			speech.Say("Its robots.txt could not be fetched, which forbids all else: it is asked for first."))
 	case rules == nil:
 		says = append(says, speech.Say("Its robots.txt was not asked for yet: that comes first."))
 	case !h.RobotsUntil.After(now):
@@ -131,22 +131,22 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 	if hints := s.Hints(); hints.Judged() > 0 {
 		heeded := speech.Say("so pages that they name come sooner")
 		if !hints.Believed() {
-			heeded = speech.Say("so they are not heeded but for two pages of a reading, in case that changes")
+			heeded = speech.Say("so only two pages of a reading come sooner, in case that changes")
 		}
 		says = append(says, speech.Say("What its sitemaps and feeds say of changes is right with a chance of %.2f, %s.",
 			hints.Chance(), heeded))
 	}
 	if told := s.Told(); told.Judged() > 0 {
-		says = append(says, speech.Say("What was told of changes of its pages is right with a chance of %.2f, and of "+
-			"the changes found %.0f %% were told; the more there are, the less often its sitemaps and feeds are read.",
+		says = append(says, speech.Say("What was told of changes of its pages is right with a chance of %.2f, and "+
+			"%.0f %% of the changes found were told: the more, the less often its sitemaps and feeds are read.",
 			told.Chance(), 100*s.Foretold().Chance()))
 	}
 	if h.Waiting > 0 && s.Load() > 0 {
 		says = append(says, speech.Say("New and known pages take turns while both wait; %d are new.", h.Waiting))
 	}
 	if m.Revisit.Objective != revisit.Versions {
-		says = append(says, speech.Say("Its visits are shared out for %s: %.0f %% of its pages are as they are now, "+
-			"the others have been older for %s in the mean of all, and %.0f %% of the versions are captured.",
+		says = append(says, speech.Say("Its visits are shared out for %s: the captures of %.0f %% of its pages are "+
+			"current, the mean age over all pages is %s, and %.0f %% of the versions are captured.",
 			m.Revisit.Objective.String(), 100*cost.FreshShare(), cost.MeanAge(), 100*cost.Share()))
 	}
 	switch {
@@ -217,8 +217,8 @@ func explainGroup(url string, h *store.HostRecord, m *Settings) (says []speech.S
 	if group.Pages == 0 {
 		return nil
 	}
-	says = append(says, speech.Say("Its group is %s: %d pages of its host, of which one changes every %s.", group.Shape,
-		group.Pages, group.Center(s.Rates().Prior().Center(&m.Revisit))))
+	says = append(says, speech.Say("Its group is %s: %d pages of its host, each of which changes about every %s.",
+		group.Shape, group.Pages, group.Center(s.Rates().Prior().Center(&m.Revisit))))
 	switch {
 	case plan.Relief != politeness.Template:
 	case group.Representative(url, plan.Sample):
@@ -251,13 +251,14 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, rules re
 		say("It was given up: %s.", p.Cause().String())
 		return says
 	case place == store.InFresh && p.Attempts > 0:
-		say("It was never had: %d visits failed, the last with %s; it is tried again.", p.Attempts, p.Cause().String())
+		say("It was never fetched: %d visits failed, the last with %s; it is tried again.", p.Attempts,
+			p.Cause().String())
 	case place == store.InFresh:
 		say("It has never been visited and waits for its host's turn, %d links from a seed.", p.Depth)
 	case p.Status == http.StatusGone && place == store.InRest:
 		say("Its host says that it is gone for good (410): it is asked for no more.")
 	case failed && interval > 0:
-		say("It could not be had: %s. It is asked for again after twice as long each time, now after %s; what is "+
+		say("It could not be fetched: %s. Each further try comes after twice as long, the next after %s; what is "+
 			"known of its changes is kept until it returns.", p.Cause().String(), interval)
 	default:
 		say("It %s.", m.Revisit.Explain(&history))
@@ -273,7 +274,7 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, rules re
 	}
 	ruled := rules.Of(p.URL)
 	if ruled > 0 {
-		say("A person has said that it is visited every %s: henro revisit --auto ends that.", ruled)
+		say("Its visits were set by hand: one every %s, until henro revisit --auto.", ruled)
 	}
 	timetable := time.Duration(m.Revisit.Aim * float64(m.Revisit.Estimate(&history)))
 	if place == store.InQueue && !failed && ruled == 0 && timetable > 0 && timetable < m.Revisit.Max &&
@@ -281,13 +282,13 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, rules re
 		why := speech.Say("its host does not bear that for all its pages")
 		switch {
 		case p.Flags&store.Announced != 0 && interval > timetable:
-			why = speech.Say("its host announces its changes, so it can wait while nothing is said")
+			why = speech.Say("its host announces its changes, so it can wait while none is announced")
 		case p.Flags&store.Listing != 0 && interval > timetable:
-			why = speech.Say("what it would say is told before, so it can wait")
+			why = speech.Say("the changes that it lists are told of sooner, so it can wait")
 		case m.Revisit.Objective != revisit.Versions:
 			why = speech.Say("the visits of its host are shared out for %s", m.Revisit.Objective.String())
 		}
-		say("The timetable alone would visit it every %s; %s, and every %s is this one's share.", timetable, why,
+		say("The timetable alone would visit it every %s; %s, and its share is a visit every %s.", timetable, why,
 			interval)
 	}
 	if place == store.InQueue {

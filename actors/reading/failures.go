@@ -18,7 +18,7 @@ import (
 //
 //	row  fingerprint8 ‖ status u16 ‖ reason1 ‖ dropped1, big-endian
 //
-// The rest of the state is well, so this is small; memory has the first fingerprint of each block.
+// Most visits do not fail, so this is small; memory has the first fingerprint of each block.
 type failures struct {
 	file   *os.File
 	firsts []uint64

@@ -28,7 +28,7 @@ type PageFound struct {
 	Lacks      int         `json:"lacks"`                // how many are missing
 }
 
-// Page finds all that is known of a URL; store.ErrNotFound when nothing is.
+// Page finds all that is known of a URL; store.ErrNotFound: nothing is.
 func (c *Crawl) Page(raw string) (*PageFound, error) {
 	p, err := c.Record(raw)
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *Crawl) Page(raw string) (*PageFound, error) {
 	return p, errors.Join(p.Recall(c.Dir), c.requisites(p))
 }
 
-// Record finds what the state has of a URL; store.ErrNotFound when there is nothing.
+// Record finds what the state has of a URL; store.ErrNotFound: it has nothing.
 func (c *Crawl) Record(raw string) (*PageFound, error) {
 	u, err := weburl.Parse(raw)
 	if err != nil {
@@ -122,8 +122,7 @@ func (c *Crawl) host(record store.HostRecord) (*HostFound, error) {
 		return nil, err
 	}
 	for _, rule := range rules {
-		says = append(says, speech.Say("A person has said that %s is visited every %s.", string(rule.Pages),
-			rule.Every))
+		says = append(says, speech.Say("Visits of %s were set by hand: one every %s.", string(rule.Pages), rule.Every))
 	}
 	known, of, err := c.Alias(record.Name)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"henro/store/fingerprint"
 )
 
-// Rules asks every rule about a URL: the scope, traps, the stop list, robots.txt. What is known of the link that leads
-// to it is in the question.
+// Rules asks every rule about a URL: the scope, traps, the stop list, robots.txt and so on. The question has what is
+// known of the link that leads to the URL.
 func (c *Crawl) Rules(q *admission.Question, raw string) (_ []admission.Finding, err error) {
 	if q.URL, err = weburl.Parse(raw); err != nil {
 		return nil, fmt.Errorf("why %q: %w", raw, err)

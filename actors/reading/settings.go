@@ -29,13 +29,13 @@ type Settings struct {
 	ArchivesAll bool `json:"archives_all"`
 }
 
-// SettingsOf are those that follow from options.
+// SettingsOf are the settings that follow from options.
 func SettingsOf(h *host.Options, scope scope.Options, skipLinks bool) Settings {
 	return Settings{Continuous: h.Continuous, Relief: h.Relief.String(), Politeness: h.Politeness, Revisit: h.Revisit,
 		Admission: h.Admission, Scope: scope, Aliases: h.Aliases == host.MapAliases, SkipLinks: skipLinks}
 }
 
-// defaultSettings are those of a crawl of which nothing is written down.
+// defaultSettings are the settings of a crawl without a definition.
 func defaultSettings() Settings {
 	h := host.DefaultOptions()
 	return SettingsOf(&h, scope.DefaultOptions(), false)

@@ -11,8 +11,8 @@ import (
 // URLRule is a difference between URLs of a host that may not change the page, with its evidence.
 type URLRule struct {
 	Rule         string `json:"rule"`
-	Applied      bool   `json:"applied"`          // it is confirmed as often as it needs, or a person has said so
-	Person       string `json:"person,omitempty"` // what a person has said: apply or forget
+	Applied      bool   `json:"applied"`          // it is confirmed as often as it needs, or was set so by hand
+	Person       string `json:"person,omitempty"` // what was set by hand: apply or forget
 	Confirmed    uint32 `json:"confirmed"`        // in a row
 	Needs        uint32 `json:"needs"`            // confirmations
 	Contradicted uint32 `json:"contradicted"`     // ever

@@ -38,7 +38,7 @@ type PageMissing struct {
 }
 
 // Wholeness says how many pages are whole: archived with all that a browser loads to show them. What its host answers
-// with an error is there too: the browser got no more.
+// with 404 or the like counts as archived, since a browser gets no more; 429 and 5xx are failures.
 type Wholeness struct {
 	Pages  uint64 `json:"pages"` // visited, with a status of 2xx at the last visit
 	Whole  uint64 `json:"whole"`
@@ -70,8 +70,8 @@ const (
 	missingUnknown = "on its way" // nothing is against it, and it is not known where it belongs: it is being admitted
 )
 
-// Missing calls fn for each page below a prefix of URLs (empty: all) that is not whole, and counts. It reads the
-// state twice and keeps in memory what is above; temp is the folder for what does not fit ("": that of the system).
+// Missing calls fn for each page below a prefix of URLs (empty: all) that is not whole, and counts. It reads the state
+// twice and remembers linksRemembered at most; temp is the folder for the failures ("": that of the system).
 func (c *Crawl) Missing(prefix, temp string, fn func(*PageMissing) error) (*Wholeness, error) {
 	whole := &Wholeness{Reasons: map[string]uint64{}, At: time.Now()}
 	err := c.State.Snapshot(func(state *store.State) (err error) {
@@ -324,7 +324,7 @@ func (s *survey) why(page *store.Page, n *node, r *record, missing func(string, 
 	}
 	if r.dropped {
 		missing(admission.HostPages.String(),
-			speech.Say("it was given up: its host had given as many pages as are wanted"))
+			speech.Say("it was given up: its host had reached the page limit of a host"))
 	} else {
 		missing(missingUnknown, speech.Say("no rule is against it, and it is being admitted"))
 	}
@@ -337,7 +337,7 @@ func leftOut(fetched outlink.Classes, kind outlink.Kind) speech.Sentence {
 		fetched.String())
 }
 
-// outlinks are those links of a URL at its last visit that a browser follows by itself.
+// outlinks are the links of a URL at its last visit that a browser follows by itself.
 func (s *survey) outlinks(url string) (kept []outlink.Outlink, err error) {
 	name := weburl.HostOf(url)
 	at := s.State.Partitions[s.State.PartitionOf(name)]
@@ -355,7 +355,7 @@ func (s *survey) outlinks(url string) (kept []outlink.Outlink, err error) {
 	return kept, err
 }
 
-// remembered are the same, read once while there is room.
+// remembered are the outlinks of a URL, read once while there is room for them.
 func (s *survey) remembered(url string) ([]outlink.Outlink, error) {
 	if kept, ok := s.links[url]; ok {
 		return kept, nil

@@ -101,7 +101,7 @@ func (r *referral) about(w *WhyFound, t *topic.Topic) admission.Finding {
 	return admission.Finding{Rule: "topic", Says: says}
 }
 
-// line counts what comes first at the host.
+// line counts the pages of the host that come before the page.
 func (w *WhyFound) line(disk *store.Partition) error {
 	if w.Page == nil || w.Page.Place != store.InFresh.String() {
 		return nil
@@ -162,8 +162,8 @@ func (w *WhyFound) sentence(isURL bool, of string, now time.Time) string {
 	case !isURL:
 		return fmt.Sprintf("%d pages wait%s", w.Host.Waiting, wait)
 	case w.Page.Place == store.InFresh.String() && w.Page.Page.Attempts > 0:
-		return fmt.Sprintf("not had yet: %d visits failed, the last with %s; %s ahead of it%s", w.Page.Page.Attempts,
-			w.Page.Cause, pagesWord(w.Ahead), wait)
+		return fmt.Sprintf("not fetched yet: %d visits failed, the last with %s; %s ahead of it%s",
+			w.Page.Page.Attempts, w.Page.Cause, pagesWord(w.Ahead), wait)
 	case w.Page.Place == store.InFresh.String() && of != "" && w.Page.Page.Flags&store.Own == 0:
 		return "waits until " + of + ", of which the host is an alias, has answered for it"
 	case w.Page.Place == store.InFresh.String():

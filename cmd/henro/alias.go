@@ -18,12 +18,12 @@ func newAliasCommand() *cobra.Command {
 	var forget bool
 	cmd := &cobra.Command{
 		Use: "alias [HOST=HOST]", Short: "List the hosts that are others under a second name, or say which are",
-		Long: `List the hosts, scheme://name[:port], that answer as others do, with the pages that say so. With
---aliases map such a host is not visited: its URLs are visited at the other, the representative, and under their own
-name only if the representative does not have them.
+		Long: `List the hosts, scheme://name[:port], that answer as others do, with the number of pages that show it.
+With --aliases map such a host is not visited: its URLs are visited at the other, the representative, and under their
+own name only if the representative does not have them.
 
-HOST=HOST says that the first is the second under another name, whatever their pages show; --forget HOST that a host
-stands for itself: what was left to its representative is visited then. Both are kept, also over restarts.`,
+HOST=HOST says that the first is the second under another name, whatever their pages show. --forget HOST says that a
+host stands for itself: URLs that were left to its representative are visited then. Both are kept over restarts.`,
 		Example: `  henro host alias
   henro host alias http://www.example.org=https://example.org
   henro host alias --forget http://www.example.org`,
@@ -65,10 +65,10 @@ func printAliases(w io.Writer, all *reading.AliasesReported) error {
 		word := "may be"
 		switch {
 		case a.Person && a.Of == "":
-			fmt.Fprintf(w, "%s stands for itself, as a person has said\n", a.Host)
+			fmt.Fprintf(w, "%s stands for itself, as set by hand\n", a.Host)
 			continue
 		case a.Person:
-			word = "is, as a person has said,"
+			word = "is, as set by hand,"
 		case a.Mapped:
 			word = "is"
 		}

@@ -68,13 +68,13 @@ func wordOf(value any) string {
 	return fmt.Sprint(value)
 }
 
-// Rows that a table is measured by, and the widest that a column becomes for them; what is wider later sticks out.
+// The first rows of a table set the widths of its columns, up to a bound; wider values in later rows stick out.
 const (
 	measuredRows = 500
 	widestColumn = 80
 )
 
-// answerTable writes columns under their names, numbers to the right.
+// answerTable writes columns below their names, with numbers flush right.
 func answerTable(w *bufio.Writer, columns []string) func(row []any) error {
 	var kept [][]any
 	widths, numbers := make([]int, len(columns)), make([]bool, len(columns))
@@ -154,7 +154,7 @@ func answerCSV(w *bufio.Writer, columns []string, comma rune) func(row []any) er
 	}
 }
 
-// answerJSON writes an object for each row, between a begin and an end.
+// answerJSON writes an object for each row, with text before the first, between them and after the last.
 func answerJSON(w *bufio.Writer, columns []string, begin, between, end string) func(row []any) error {
 	rows := 0
 	w.WriteString(begin)

@@ -22,15 +22,16 @@ func newCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check DIR|FILE.wacz",
 		Short: "Verify the state and the WARC files of a crawl that is not running, or a WACZ file",
-		Long: `Read the whole state of a crawl and compare everything in it with everything else; read every record of
-its WARC files and compare their indexes with them, both ways; and look for the record of every captured page.
-Nothing is written, unless --mend is given: then what is no record goes to warc/damaged, the indexes that are wrong
-or missing are made again, and pages whose capture is in no file wait for a visit as if it had not been made; files of
-the state that are of different days become one state, whose links are judged again. Have all WARC files here before
-(with slaves: henro slaves collect). Exit code 4 and a list when something is damaged.
+		Long: `Read the whole state of a crawl and compare its tables with each other; read every record of its WARC
+files and compare their indexes with them, both ways; and look for the record of every captured page. What is damaged
+is listed, and the exit code is 4. Without --mend only WARC files that a killed process left open are repaired.
 
-Of a WACZ file, whoever wrote it, every part is compared with its digest, every record is read, every line of its index
-is followed, and its signature is verified. With --signer it must be signed by that key.`,
+With --mend, a WARC file with damage goes to warc/damaged, and its whole records stay; wrong and missing indexes are
+made again; pages whose capture is in no file wait for a new visit; and state files from different days become one
+state, whose links are judged again. Have all WARC files here first (with slaves: henro slaves collect).
+
+Of a WACZ file, by whatever program, every part is compared with its digest, every record is read, every line of its
+index is followed, and its signature is verified. With --signer it must be signed by that key.`,
 		Example: "  henro check crawl\n  henro check --mend crawl\n  henro check --signer MHYwEAYH… crawl.wacz",
 		Args:    takes(1, 1, "of which crawl? henro check crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
@@ -59,7 +60,7 @@ is followed, and its signature is verified. With --signer it must be signed by t
 		},
 	}
 	cmd.Flags().BoolVar(&mend, "mend", false,
-		"make wrong indexes again, move what is no record aside, and plan new visits for lost captures")
+		"make wrong indexes again, move damaged files aside, and plan new visits for lost captures")
 	cmd.Flags().StringVar(&signer, "signer", "", "of a WACZ file: the public `KEY` that must have signed it, "+
 		"as henro wacz --sign prints it")
 	return cmd
@@ -89,7 +90,7 @@ func check(out io.Writer, bar *bar, dir string) error {
 	return verdict(out, r)
 }
 
-// checkPackage verifies a WACZ file, of whichever writer.
+// checkPackage verifies a WACZ file, whatever program wrote it.
 func checkPackage(out io.Writer, bar *bar, file, signer string) error {
 	r, err := audit.CheckPackage(file, signer, bar.show)
 	bar.end()
@@ -133,10 +134,10 @@ func verdict(out io.Writer, r *audit.Result) error {
 func newRepairCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "repair DIR",
-		Short: "Make the indexes of the WARC files of a crawl again, and its state small",
-		Long: `Give every finished WARC file without an index one, also those of other writers; merge the indexes into
-warc/index.cdxj; and rewrite the state without its free space. The crawl must not be running. A folder of WARC
-files without a state is indexed alone.`,
+		Short: "Make the missing indexes of the WARC files of a crawl, and compact its state",
+		Long: `Make an index for every finished WARC file that has none, also for those of other programs; merge the
+indexes into warc/index.cdxj; and rewrite the state without its free space. The crawl must not be running. A folder
+of WARC files without a state is only indexed.`,
 		Example: "  henro repair crawl",
 		Args:    takes(1, 1, "of which crawl? henro repair crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
@@ -166,7 +167,7 @@ func compact(cmd *cobra.Command, dir string) error {
 	return nil
 }
 
-// lookError gives an error of looking into a directory its exit code.
+// lookError gives an error of opening the crawl in a directory its exit code.
 func lookError(dir string, err error) error {
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		return config.Usage("%s holds no crawl: give its directory (%v)", dir, err)

@@ -31,19 +31,19 @@ func (c *control) register(commands ...*cobra.Command) {
 			f.StringVar(&c.dir, "dir", defaultCrawl, "`DIR` of the crawl")
 		}
 		f.StringVar(&c.address, "master", "",
-			"`HOST:PORT` of a crawl that runs on another machine, as it was given to it as --listen-http")
+			"`HOST:PORT` of a crawl that runs on another machine: its --listen-http")
 		f.StringVar(&c.tokenFile, "token-file", "", "`FILE` with the token, if the crawl was given one")
 	}
 }
 
-// find looks where the crawl answers: the directory says it, unless the address was given.
+// find reads the address of the crawl from its directory, unless it was given.
 func (c *control) find() error {
 	if c.address != "" {
 		return nil
 	}
 	if c.address = config.NotedAddress(c.dir); c.address == "" {
-		return config.Usage("no crawl runs in %s: give its directory as --dir, or the "+
-			"--listen-http of one that runs on another machine as --master", c.dir)
+		return config.Usage("no crawl runs in %s: give its directory as --dir, or its --listen-http as --master "+
+			"if it runs on another machine", c.dir)
 	}
 	return nil
 }
@@ -107,11 +107,11 @@ func (c *control) open(ctx context.Context, method, path string, in any) (io.Rea
 	return nil, fmt.Errorf("the master at %s: %s", c.address, problem.Error)
 }
 
-// direct asks without a proxy, whatever the environment says: a master is near. It goes nowhere else.
+// direct uses no proxy, whatever the environment says, since masters are near, and follows no redirect.
 var direct = &http.Client{Transport: &http.Transport{},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// statusCommand makes a verb of a crawl that is answered by the status.
+// statusCommand makes a verb that the running crawl answers with its status.
 func statusCommand(c *control, verb, short, method, path string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: verb, Short: short, Args: cobra.NoArgs,
@@ -214,13 +214,13 @@ func printStatus(w io.Writer, s *master.Status) error {
 	fmt.Fprintln(w)
 	fmt.Fprintf(w, "%s%s\n", s.State, map[bool]string{true: ": " + string(s.End)}[s.End != ""])
 	if !s.Opens.IsZero() {
-		fmt.Fprintf(w, "hours     begin %s\n", moment(s.Opens))
+		fmt.Fprintf(w, "window    opens %s\n", moment(s.Opens))
 	}
-	fmt.Fprintf(w, "pages     %d and %d requisites of them (%d revisits), %.1f/s over %s\n", s.Totals.Pages,
+	fmt.Fprintf(w, "pages     %d and %d requisites (%d revisits), %.1f/s over %s\n", s.Totals.Pages,
 		s.Totals.Requisites, s.Totals.Revisits, s.PerSecond,
 		time.Duration(s.Seconds*float64(time.Second)).Round(time.Second))
 	if r := s.Round; r != nil {
-		fmt.Fprintf(w, "round     %d, begun %s: %d new, %d changed, %d unchanged, %d not to be had\n", r.Number,
+		fmt.Fprintf(w, "round     %d, begun %s: %d new, %d changed, %d unchanged, %d failed\n", r.Number,
 			moment(r.Begun), r.New, r.Changed, r.Unchanged, r.Gone)
 	}
 	fmt.Fprintf(w, "waiting   %d of %d known URLs\n", s.Waiting, s.Known)

@@ -21,8 +21,8 @@ func newCrawlCommand() *cobra.Command {
 		Use:   "crawl [flags] SEED…",
 		Short: "Crawl from these seeds: master and slave in one process",
 		Long: `Crawl from these seeds, with master and slave in one process and nothing else to install.
-It ends when nothing is left to visit, or runs on with --continuous. The same --dir goes on with it by the
-settings that it had; those that are given again change it.`,
+It ends when nothing is left to visit, or runs on with --continuous. Run again with the same --dir, it goes on with
+the settings that it had; those that are given again change it.`,
 		Example: `  henro crawl --contact you@example.org --depth 2 https://example.org/`,
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if err := config.Load(cmd.Flags(), s.Run.Config, config.Settings()); err != nil {
@@ -42,7 +42,7 @@ settings that it had; those that are given again change it.`,
 	return cmd
 }
 
-// crawl shows how a crawl goes and what it has done.
+// crawl crawls, shows how it goes and prints what was done.
 func crawl(cmd *cobra.Command, s *embedded.Settings, seeds []reading.Seed) error {
 	log, err := s.Log.Logger()
 	if err != nil {
@@ -64,17 +64,17 @@ func crawl(cmd *cobra.Command, s *embedded.Settings, seeds []reading.Seed) error
 	return config.EndError(cmd.Context(), master.SummaryOf(status))
 }
 
-// printSummary says at the end what was done and where it lies.
+// printSummary says at the end what was done and where the results are.
 func printSummary(w io.Writer, dir string, s master.Status) {
 	fmt.Fprintf(w, "%d pages, %d requisites and %d revisits of %d hosts, %d links, %s in %s (%.1f/s): %s\n",
 		s.Totals.Pages, s.Totals.Requisites, s.Totals.Revisits, s.Hosts, s.Totals.Links, sizeWords(s.Totals.Bytes),
 		time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond), s.PerSecond, s.End)
 	if r := s.Round; r != nil {
-		fmt.Fprintf(w, "  round %d: %d new, %d changed, %d unchanged, %d not to be had\n", r.Number, r.New, r.Changed,
+		fmt.Fprintf(w, "  round %d: %d new, %d changed, %d unchanged, %d failed\n", r.Number, r.New, r.Changed,
 			r.Unchanged, r.Gone)
 	}
 	if s.Frontier != nil {
-		fmt.Fprintf(w, "  frontier %s: %d URLs dropped for want of room, %d taken when they came back\n",
+		fmt.Fprintf(w, "  frontier %s: %d URLs dropped for lack of room, %d taken when they were found again\n",
 			s.Frontier.Policy, s.Totals.Dropped, s.Totals.Returned)
 	}
 	printErrors(w, &s)
@@ -91,7 +91,7 @@ func printSummary(w io.Writer, dir string, s master.Status) {
 		filepath.Join(dir, "warc"), filepath.Join(dir, "summary.json"), dir)
 }
 
-// printNothingDue says why a crawl that was run again has visited nothing, and when it would.
+// printNothingDue says why a crawl that was run again has visited nothing, and when the next page is due.
 func printNothingDue(w io.Writer, dir string) {
 	o := store.DefaultOptions()
 	o.Partitions, o.ReadOnly = 0, true

@@ -39,12 +39,12 @@ func serveDemo() (*demoWeb, error) {
 	return w, nil
 }
 
-// Close ends the serving.
+// Close stops the web.
 func (w *demoWeb) Close() error { return w.server.Close() }
 
 func (w *demoWeb) port() int { return w.listener.Addr().(*net.TCPAddr).Port }
 
-// url is that of a page; page 0 is the root of its host.
+// url returns the URL of a page; page 0 is the root of its host.
 func (w *demoWeb) url(host, page int) string {
 	path := "/"
 	if page > 0 {
@@ -55,7 +55,7 @@ func (w *demoWeb) url(host, page int) string {
 
 func demoName(host int) string { return fmt.Sprintf("host%02d.demo.test", host) }
 
-// places are where the hosts are, as --resolve takes it.
+// places are the addresses of the hosts, as --resolve takes them.
 func (w *demoWeb) places() (lines []string) {
 	for host := range demoHosts {
 		lines = append(lines, fmt.Sprintf("%s:%d:127.0.0.1", demoName(host), w.port()))
@@ -126,7 +126,7 @@ func (w *demoWeb) note(host string) {
 	w.asked[host] = now
 }
 
-// politeness is what the web saw of it, in a line.
+// politeness says in a line how politely the web was asked.
 func (w *demoWeb) politeness() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

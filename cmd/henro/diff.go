@@ -18,7 +18,8 @@ import (
 )
 
 func newDiffCommand() *cobra.Command {
-	from, to := time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC) // a span holds 292 years
+	// less than 292 years apart: a time.Duration holds no more
+	from, to := time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 	cmd := &cobra.Command{
 		Use:   "diff DIR URL",
 		Short: "List the versions of a page in the archive, and show what changed",

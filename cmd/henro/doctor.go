@@ -33,7 +33,7 @@ type finding struct {
 	Advice string `json:"advice,omitempty"` // what to change
 }
 
-// level is how a thing is.
+// level is how well a thing is.
 type level string
 
 const (
@@ -56,11 +56,11 @@ type doctor struct {
 	ill  bool // something is broken
 }
 
-// Bounds of what is enough.
+// What is enough.
 const (
 	leastSpace  = 1 << 30          // bytes free: one WARC file
-	filesPerUse = 2                // open files a connection takes at most
-	filesBeside = 200              // and everything else
+	filesPerUse = 2                // open files of a connection, at most
+	filesBeside = 200              // open files of everything else
 	leastSkew   = 2 * time.Second  // of clocks; dates in archives should agree better than that
 	greetFor    = 5 * time.Second  // the master answers within milliseconds
 	dialFor     = 3 * time.Second  // a host behind a firewall that drops never answers
@@ -102,7 +102,7 @@ takes no work and leaves nothing behind.`,
 			d.peers.Register(f, "127.0.0.1:0",
 				"127.0.0.1:0")
 			f.StringVar(&d.masters, "masters", "",
-				"of a machine that is to have a standby master: its `HOST:PORT` of this name")
+				"the same as of henro-master, on a machine that is to run a standby: `HOST:PORT`")
 		}},
 		config.Group{Title: "How to work", Register: func(f *pflag.FlagSet) {
 			f.StringVar(&d.dir, "dir", "slave", "`DIR` that the archive will lie in")
@@ -132,7 +132,7 @@ func (d *doctor) say(what string, l level, advice, format string, args ...any) {
 	d.tell(finding{What: what, Level: l, Said: fmt.Sprintf(format, args...), Advice: advice})
 }
 
-// examine looks at one thing after the other, the others last.
+// examine looks at one thing after the other, and at the other nodes last.
 func (d *doctor) examine(ctx context.Context) {
 	key := d.key()
 	d.directory()
@@ -146,7 +146,7 @@ func (d *doctor) examine(ctx context.Context) {
 	switch {
 	case len(d.peers.Join) == 0:
 		d.say("others", doubted, "give --join with the gossip address of any live node",
-			"nobody was named, so nobody was looked for")
+			"no node was named, so none was looked for")
 	case key && ports && d.reach(ctx):
 		d.meet(ctx)
 	}
@@ -246,7 +246,7 @@ func (d *doctor) names(ctx context.Context) {
 	d.say("names", healthy, "", "%s is %s, after %d ms", d.site, addresses[0], time.Since(start).Milliseconds())
 }
 
-// reach knocks at the gossip of the nodes named.
+// reach tries the gossip ports of the nodes named.
 func (d *doctor) reach(ctx context.Context) (any bool) {
 	dialer := net.Dialer{Timeout: dialFor}
 	for _, address := range d.peers.Join {
@@ -313,7 +313,7 @@ func (d *doctor) meet(ctx context.Context) {
 	}
 }
 
-// consensus knocks where the masters keep their states equal. A slave never goes there.
+// consensus tries the ports at which masters keep their states equal, which slaves do not use.
 func (d *doctor) consensus(members []cluster.Member) {
 	found := false
 	for _, m := range members {
@@ -337,7 +337,7 @@ func (d *doctor) consensus(members []cluster.Member) {
 	}
 }
 
-// greet lets the master answer, over a connection that it opens itself.
+// greet has the master answer over a connection that the master opens.
 func (d *doctor) greet(system *actor.ActorSystem, joined *config.Joined, m cluster.Member) {
 	if c, err := net.DialTimeout("tcp", m.ActorAddress, dialFor); err != nil {
 		d.say("actors", broken, "let TCP through to the --actors port of the master", "%v", err)

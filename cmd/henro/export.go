@@ -128,7 +128,7 @@ func runExport(cmd *cobra.Command, source *tables.Source, o export.Order) error 
 	return nil
 }
 
-// sayExported says what is there now.
+// sayExported says what was written.
 func sayExported(w io.Writer, o export.Order, rows map[string]int64, took time.Duration) {
 	if o.Path == "-" {
 		return

@@ -11,7 +11,7 @@ import (
 	"henro/docs"
 )
 
-// comment is a mark for tools within a page.
+// comment finds the marks for tools in a page.
 var comment = regexp.MustCompile(`(?m)^<!--.*-->\n`)
 
 // newHelpCommand shows the help of a command, or a page of the documentation.

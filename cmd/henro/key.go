@@ -14,10 +14,10 @@ import (
 
 func newKeyCommand() *cobra.Command {
 	key := &cobra.Command{
-		Use: "key", Short: "Keys: of a cluster, of those who ask it, of who signs packages",
-		Long: `Make and change keys. Nodes that run read their key file again when it changes. The key of a cluster is
-changed without stopping it in three steps, each on all nodes before the next: add a new key, use it, remove the
-old one. A node that gets a file of its own (henro key node) can prove its name and no other, and can be revoked.`,
+		Use: "key", Short: "Make and change keys and tokens",
+		Long: `Make and change keys and tokens. Running nodes read their key file again when it changes. The key of a
+cluster is changed without stopping it in three steps, each on all nodes before the next: add a new key, use it, remove
+the old one. A node with a key file of its own (henro key node) can prove its name and no other, and can be revoked.`,
 		Example: "  henro key new > cluster.key\n  henro key add\n  henro key use ID\n  henro key remove ID",
 	}
 	key.AddCommand(keyFileCommands()...)
@@ -73,7 +73,7 @@ private network, or behind a proxy that speaks TLS.`,
 func printSecret(out io.Writer, text []byte) error {
 	if f, ok := config.File(out); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			// the shell has made it for everybody to read; where that cannot be, nodes say so
+			// the shell lets everybody read it; where that stays so, nodes refuse it
 			_ = f.Chmod(0o600)
 		}
 	}

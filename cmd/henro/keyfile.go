@@ -39,10 +39,10 @@ func keyFileCommands() []*cobra.Command {
 		return cmd
 	}
 	revoke := change("revoke NODE", "Refuse a node of this name from now on",
-		`Write into a key file that the certificate of a node is refused. Nodes that read the file end its connections
-within seconds, lend it nothing, and let its leases end; it is the master that must read it. A node that has the
-whole key could make itself another certificate, and each knows the key of the gossip: change the key then, and
-give the new one to the others.`, "  henro key revoke pc7",
+		`Write into a key file that the certificate of a node is refused. Nodes with this file end the connections of
+the node within seconds, lend it nothing, and let its leases end; the master must have it. A node that has the whole
+key could make itself another certificate, and every node knows the key of the gossip: if you distrust the node, change
+the key, and give the new one to the others.`, "  henro key revoke pc7",
 		func(cmd *cobra.Command, keys *cluster.Keys, name string) error {
 			if err := keys.Revoke(name, undo); err != nil {
 				return err

@@ -21,12 +21,12 @@ import (
 	"henro/store"
 )
 
-// look asks the directory of a crawl, or the running crawl that holds it.
+// look reads a crawl from its directory, or asks the process that runs it.
 type look struct {
 	control
 }
 
-// crawl opens the crawl for reading; nil: it runs, or is asked for.
+// crawl opens the crawl for reading; nil: it runs, or --master names it.
 func (l *look) crawl() (*reading.Crawl, error) {
 	if l.address != "" {
 		return nil, nil
@@ -122,7 +122,7 @@ func newHostCommand() *cobra.Command {
 	return cmd
 }
 
-// takes has a command be given as many arguments, or be answered with a question.
+// takes refuses too few and too many arguments of a command with a question.
 func takes(least, most int, question string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, arguments []string) error {
 		if len(arguments) < least || len(arguments) > most {
@@ -290,13 +290,14 @@ func printHost(w io.Writer, h *reading.HostFound) error {
 		if !e.Until.IsZero() && !e.Until.After(now) {
 			word = "probation"
 		}
-		fmt.Fprintf(w, "%-9s %s until %s, round %d: %s\n", word, e.Prefix, moment(e.Until), e.Rounds, e.Evidence)
+		fmt.Fprintf(w, "%-9s %s until %s, listed %d times in a row: %s\n", word, e.Prefix, moment(e.Until), e.Rounds,
+			e.Evidence)
 	}
 	printURLRules(w, "URL rule  ", h.URLRules)
 	if len(h.Robots) == 0 {
 		why := "not asked yet"
 		if !h.AskedAt.IsZero() {
-			why = "could not be had"
+			why = "could not be fetched"
 		}
 		fmt.Fprintln(w, "robots    "+why)
 		return nil

@@ -24,7 +24,7 @@ func main() {
 	os.Exit(config.Code(err))
 }
 
-// execute runs a command; one that is not known is a mistake in its use.
+// execute runs a command; an unknown one is an error of usage.
 func execute(ctx context.Context, root *cobra.Command) error {
 	root.InitDefaultCompletionCmd()
 	refuseUnknown(root)
@@ -44,7 +44,7 @@ func newVersionCommand() *cobra.Command {
 		}}
 }
 
-// refuseUnknown lets commands that only hold others say that they have none of a name, which cobra answers with help.
+// refuseUnknown has commands that only group others refuse an unknown name, for which cobra would print their help.
 func refuseUnknown(cmd *cobra.Command) {
 	for _, child := range cmd.Commands() {
 		refuseUnknown(child)
@@ -73,7 +73,7 @@ func newRootCommand() *cobra.Command {
 crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows when to come back.`,
 		Example: `  henro demo                                       # a crawl of a built-in test web, offline
   henro crawl --contact you@example.org https://example.org/
-  henro status                                     # of the crawl running on this machine`,
+  henro status                                     # of the crawl that runs in ./crawl`,
 		Version:       config.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -18,7 +18,7 @@ import (
 	"henro/store/consensus"
 )
 
-// newMastersCommand lists the masters of a running crawl, and orders one of them about.
+// newMastersCommand lists the masters of a running crawl, and moves or removes one.
 func newMastersCommand() *cobra.Command {
 	var c control
 	show := func(cmd *cobra.Command, method, path string) error {
@@ -48,7 +48,7 @@ for good. One that still runs as a standby is added again; one whose disk was lo
 	return cmd
 }
 
-// order is a command that orders a master or a slave about, by its name.
+// order is a command to a master or a slave, by its name.
 func order(what, verb, short, long string, show func(cmd *cobra.Command, method, path string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " NAME", Short: short, Long: long, Example: "  henro " + what + "s " + verb + " pc-02",
@@ -60,9 +60,9 @@ func order(what, verb, short, long string, show func(cmd *cobra.Command, method,
 }
 
 // atStake is what an operator must know before the group is given up.
-const atStake = `this gives all other masters of the crawl up, and whatever only they have is lost: pages and links that
-were stored after this copy was cut off (their WARC records stay with the slaves; the pages are fetched again), seeds
-and orders of that time. Entries that no majority had may become part of the crawl. If another master of the group
+const atStake = `all other masters of the crawl are given up, and what only they have is lost: pages and links that
+were stored after this copy was cut off (their WARC records stay with the slaves; the pages are fetched again), and the
+seeds and orders of that time. Entries that no majority had may become part of the crawl. If another master of the group
 still leads, or is recovered as well, there are two crawls, and hosts are asked twice as often. Make sure that all other
 masters have ended, and never start one of them on its old --dir again. Of several copies take the one with the highest
 last entry. If that is what you want, add --yes`
@@ -107,7 +107,7 @@ that none can lead. Know before: ` + atStake + `.`,
 	return cmd
 }
 
-// takeKept puts the files there that the masters have kept in the state.
+// takeKept writes the files that the masters keep in the state into the directory of the crawl.
 func takeKept(dir, path string) error {
 	o := store.DefaultOptions()
 	o.ReadOnly = true

@@ -246,7 +246,7 @@ func errorLines(errors map[string]uint64) []string {
 	return lines
 }
 
-// skipWords says in one line what was not taken, the most frequent first, and the share of pages that belong onto the
+// skipWords says in one line what was not taken, the most frequent first, and the share of pages that belong on the
 // stop list.
 func skipWords(t *protocol.Totals) string {
 	counts := map[string]uint64{}
@@ -260,12 +260,12 @@ func skipWords(t *protocol.Totals) string {
 		words = append(words, strings.TrimSpace(line))
 	}
 	if len(words) > 0 {
-		words[len(words)-1] += fmt.Sprintf("; %.1f %% of the pages tried belong onto the stop list", 100*t.StopShare())
+		words[len(words)-1] += fmt.Sprintf("; %.1f %% of the pages tried belong on the stop list", 100*t.StopShare())
 	}
 	return strings.Join(words, ", ")
 }
 
-// bar shows how far a long look has come, on a terminal.
+// bar shows on a terminal how far something long has come.
 type bar struct {
 	out  io.Writer
 	live bool

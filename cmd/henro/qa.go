@@ -33,11 +33,11 @@ func newQACommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "qa [flags] DIR|FILE.wacz",
 		Short: "Compare a sample of archived pages with the live ones, in the same browser",
-		Long: `Draw pages from the archive of a crawl by lot and open each twice in the Chromium of this machine: in the
-replay of the archive, and live. Compare what they ask for, their visible text and a picture of the first screen,
-and write a report, the worst pages first. The browser asks the live hosts as a person would who opens these pages
-one after another; it has a profile of its own and ends with the command. Of what the archive lacks, the state says why.
-Without a Chromium all is from the state: how many pages are whole, and which lack most, with the reasons.`,
+		Long: `Choose pages of the archive of a crawl at random and open each twice in the Chromium of this machine: in
+the replay of the archive, and live. Compare what they ask for, their visible text and a picture of the first screen,
+and write a report, the worst pages first. The browser asks the live hosts as a person would who opens these pages one
+after another; it has a profile of its own and ends with the command. The state says why the archive lacks something.
+Without a Chromium the report is from the state: how many pages are whole, and which lack most, with the reasons.`,
 		Example: `  henro qa crawl                           # writes crawl/qa/index.html
   henro qa --pages 200 --to report crawl`,
 		Args: takes(1, 1, "of which crawl? henro qa crawl"),
@@ -94,8 +94,8 @@ Without a Chromium all is from the state: how many pages are whole, and which la
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.Pages, "pages", o.Pages, "how many pages are drawn")
-	f.Uint64Var(&o.Seed, "seed", o.Seed, "of the draw: the same archive and seed give the same pages")
+	f.IntVar(&o.Pages, "pages", o.Pages, "how many pages are chosen")
+	f.Uint64Var(&o.Seed, "seed", o.Seed, "of the choice: the same archive and seed give the same pages")
 	f.StringVar(&to, "to", "", "`FOLDER` for the report (default DIR/qa, or FILE.wacz.qa)")
 	f.StringArrayVar(&resolve, "resolve", nil, "where a name lives, as in the crawl: `HOST:PORT:ADDR` (repeatable)")
 	log.Register(f)
@@ -114,7 +114,7 @@ func qaFolder(from string, isPackage bool) string {
 // maxCauses bounds the URLs whose causes are looked for.
 const maxCauses = 200
 
-// nameCauses says of what the archive lacks why, from the state beside it.
+// nameCauses says why the archive lacks something, from the state beside it.
 func nameCauses(ctx context.Context, log *logrus.Entry, dir string, s *qa.Summary) {
 	causes := map[string]string{}
 	state, err := openAbsences(dir)

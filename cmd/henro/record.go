@@ -19,7 +19,7 @@ import (
 	"henro/cmd/sequence"
 )
 
-// lookEvery is how often a recording looks into the longest mailboxes, and lookRows into how many of each node.
+// A recording looks every lookEvery into the lookRows longest mailboxes of each node.
 const (
 	lookEvery = 2 * time.Second
 	lookRows  = "20"
@@ -160,7 +160,7 @@ func (f *traceFlags) replayTrace(out io.Writer) (err error) {
 	return err
 }
 
-// printInside says what a mailbox holds and what its actor is at.
+// printInside says what a mailbox holds and what its actor does.
 func printInside(w io.Writer, in *floor.Inside) {
 	if in.Holds != "" {
 		fmt.Fprintf(w, "%20s  handles %s\n", "", in.Holds)

@@ -30,9 +30,9 @@ func newReplayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay [flags] DIR|FILE.wacz",
 		Short: "Show the archive of a crawl in a browser, without asking the live web",
-		Long: `Serve the archive of a crawl on loopback: a start page with the sites and a search, a calendar
+		Long: `Serve the archive of a crawl on loopback: a start page with the hosts and a search, a calendar
 of the captures of each page, and the captures themselves below a banner. DIR is the directory of a crawl,
-running or ended, or any folder of WARC files; a WACZ file may be of any writer. Mementos (RFC 7089):
+running or ended, or any folder of WARC files; any program may have written a WACZ file. Mementos (RFC 7089):
 /timegate/URL, /timemap/link/URL. With --proxy, captures are also answered exactly as they were to a browser that
 uses that address as its HTTP proxy; Accept-Datetime chooses the moment. No request ever leaves the machine.`,
 		Example: `  henro replay crawl
@@ -70,7 +70,7 @@ func absence(ctx context.Context, dir, of string) (a replay.Absence, err error) 
 	return s.of(ctx, of)
 }
 
-// absences say why an archive lacks URLs, from the state beside it or the running crawl that holds that.
+// absences say why an archive lacks URLs, from the state beside it or the crawl that runs there.
 type absences struct {
 	look
 	*reading.Crawl // nil: it is running
@@ -128,7 +128,7 @@ func show(ctx context.Context, out, notes io.Writer, log *logrus.Entry, path str
 	if l.Proxy != nil {
 		fmt.Fprintf(out, "proxy: http://%s/\n", l.Proxy.Addr())
 	}
-	// a help for who looks at the crawl: not worth an error
+	// the dashboard links to it: not worth an error
 	note := filepath.Join(filepath.Dir(archive.Merged().Path), dashboard.ReplayNote)
 	if os.WriteFile(note, []byte(l.Own.Addr().String()+"\n"), 0o644) == nil {
 		defer os.Remove(note)

@@ -122,7 +122,7 @@ func printReport(w io.Writer, folder string, r *figures.Report) {
 	}
 	fmt.Fprintf(w, "timetable%s\n", settings.String())
 	for _, rule := range r.Rules {
-		fmt.Fprintf(w, "          %s every %s, as a person has said\n", rule.Pages, speech.Span(rule.Every))
+		fmt.Fprintf(w, "          %s every %s, as set by hand\n", rule.Pages, speech.Span(rule.Every))
 	}
 	if r.Continuous {
 		fmt.Fprintf(w, "          %s\n", r.Occupied.Says())

@@ -24,12 +24,12 @@ func newRevisitCommand() *cobra.Command {
 		Short: "Have known pages visited at other times",
 		Long: `Have known pages visited now, or every so often whatever their timetable says, or by their timetable
 again. Pages are one URL, all URLs that begin with what stands before a *, or all of a host. The order is on
-disk when this returns, holds over restarts, and is shown by page, host, why and report; pages that are due
-already follow at their visit. Up to 64 rules for the pages of one host are kept, of which the most exact holds.
-They are heeded while the crawl runs with --continuous; its politeness is not changed by them.
+disk when this returns, holds over restarts, and is shown by page, host, why and report; a page that is due
+already takes it over at its next visit. A host has up to 64 rules, of which the most exact holds for a page.
+They hold while the crawl runs with --continuous, and do not change its politeness.
 
-With --from a running crawl is told of URLs that have changed, or are new, as sitemaps tell it: each is visited
-sooner as far as what was told of its host has been right before. Nothing is ordered.`,
+With --from a running crawl is told of URLs that have changed, or are new, as sitemaps do: each is visited the
+sooner, the more often such hints of its host have been right. Nothing is ordered.`,
 		Example: `  henro revisit https://example.org/news/ --now
   henro revisit 'https://example.org/news/*' --every 6h
   henro revisit example.org --auto --dir crawl
@@ -39,8 +39,8 @@ sooner as far as what was told of its host has been right before. Nothing is ord
 				return takes(1, 1, "which pages? henro revisit 'https://example.org/news/*' --every 6h")(cmd, arguments)
 			}
 			if len(arguments) > 0 || posted != (master.RevisitPosted{}) {
-				return config.Usage("--from stands alone: the file names the pages, and what was told of their host " +
-					"before says when they are visited")
+				return config.Usage("--from stands alone: the file names the pages, and how often hints of their " +
+					"hosts have been right decides when they are visited")
 			}
 			return nil
 		},
@@ -76,7 +76,7 @@ sooner as far as what was told of its host has been right before. Nothing is ord
 // told is a list of URLs that somebody says to have changed.
 type told struct{ from, by string }
 
-// tell gives the list to the running crawl, in as many parts as it takes. A line that is no URL has nothing told.
+// tell gives the list to the running crawl, in parts that it takes; if one line is no URL, nothing is told.
 func (t *told) tell(cmd *cobra.Command, l *look) error {
 	var urls []string
 	err := config.EachLine("from", t.from, cmd.InOrStdin(), func(line string) error {

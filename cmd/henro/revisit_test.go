@@ -140,10 +140,10 @@ func TestVisitsAreMovedByHand(t *testing.T) {
 			}
 			said := false
 			for _, sentence := range found.Says {
-				said = said || strings.Contains(sentence.String(), "A person has said that it is visited every 40m")
+				said = said || strings.Contains(sentence.String(), "Its visits were set by hand: one every 40m")
 			}
 			if !said {
-				t.Errorf("it is not said that a person has said so: %v", found.Says)
+				t.Errorf("it is not said that they were set by hand: %v", found.Says)
 			}
 		})
 		every(soon, begun.Add(time.Minute), 40*time.Minute, 3)

@@ -35,8 +35,8 @@ func newSearchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: `search DIR ["WORDS"]`, Short: "Find archived pages by the words in their text",
 		Long: `Find archived pages by the words in their title and main text, also Japanese, in any version or in those
-of some time. --index makes the index, DIR/search.db, or takes in the files that came since; it is not made
-otherwise. henro replay searches it too.`,
+of some time. --index makes the index, DIR/search.db, or adds the files that came since; nothing else does.
+henro replay searches it too.`,
 		Example: `  henro search crawl --index
   henro search crawl '東京 "opening hours"'
   henro search crawl --from 2026-03-01 --prefix https://example.org/ prices`,
@@ -57,7 +57,7 @@ otherwise. henro replay searches it too.`,
 	flags.Var((*moments)(&f.q.From), "from",
 		"only versions since this `MOMENT`: 2026-03-14, 2026-03-14T12:00 …, in UTC")
 	flags.Var((*moments)(&f.q.To), "to", "only versions until this `MOMENT`")
-	flags.BoolVar(&f.q.Versions, "versions", false, "each version that fits, not the best of each page")
+	flags.BoolVar(&f.q.Versions, "versions", false, "every version that fits, not only the best of each page")
 	flags.IntVar(&f.q.Most, "most", 20, "answers at most")
 	flags.BoolVar(&f.json, "json", false, "a line of JSON for each")
 	return cmd

@@ -11,15 +11,15 @@ import (
 	"henro/master/lending"
 )
 
-// newSlavesCommand lists the slaves of a running crawl, and sends one of them home.
+// newSlavesCommand lists the slaves of a running crawl, and drains one.
 func newSlavesCommand() *cobra.Command {
 	var c control
 	cmd := &cobra.Command{
 		Use: "slaves", Short: "List the slaves of a running crawl, drain one, or collect what they archived",
 		Args: cobra.NoArgs,
-		Long: `List the slaves that the master knows: what each is doing, how many hosts it holds of those it
-is willing to, how many results wait to be stored, what its process takes of the machine, and how long it has
-said nothing.`,
+		Long: `List the slaves that the master knows: what each is doing, how many hosts it holds, how many of its
+connections are in use, how many results wait to be stored, the memory and goroutines of its process, and how long it
+has said nothing.`,
 		Example: "  henro slaves\n  henro slaves drain pc-07",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var slaves []lending.SlaveStatus

@@ -120,7 +120,7 @@ func languages(folder string, sample []cdxj.Entry, notes io.Writer) (counts []su
 }
 
 func printSurvey(w io.Writer, s *counted) error {
-	fmt.Fprintf(w, "pages     %d known and %d requisites of them, %d parsed, %d without an answer, %d waiting\n",
+	fmt.Fprintf(w, "pages     %d known and %d requisites: %d parsed, %d without an answer, %d waiting\n",
 		s.Known-s.Requisites, s.Requisites, s.Parsed, s.Failed, s.Waiting)
 	if words := wholeWords(s.Whole); words != "" {
 		fmt.Fprintln(w, "whole    ", words)

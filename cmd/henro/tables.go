@@ -14,8 +14,8 @@ import (
 	"henro/store/report/tables"
 )
 
-// tableReader is what every command has that reads the tables of a crawl, running or not. Of a running one the archive
-// is read where it lies, as far as WARC files are finished.
+// tableReader is what every command has that reads the tables of a crawl, running or not. Of a running one the state is
+// a copy, and the archive is read where it lies.
 type tableReader struct {
 	look
 	warc string

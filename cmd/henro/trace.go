@@ -48,7 +48,7 @@ With it: every message that fits, when it has been handled, with its time in the
 hands. --url tells the life of one URL on all nodes, from its admission to its commit.
 
 Patterns may hold * and ?; one of an actor also fits the end of its name behind a slash. Events are chosen
-where they happen; a reader who is too slow loses some, and is shown their number.
+where they happen; a reader that is too slow loses some, and is told how many.
 
 --inside looks into mailboxes, also of actors that stand still: the message that comes next, how many wait of each
 kind, the message that the actor handles, and what it waits for at which line. --record keeps messages in a file,
@@ -75,12 +75,12 @@ a browser that needs no server and no network.`,
 	flags.StringVar(&f.filter.URL, "url", "",
 		"the life of one `URL`: messages about it, its host and its leases; follows")
 	flags.StringVar(&f.node, "node", "", "only the node of this `NAME`; all of them otherwise")
-	flags.IntVar(&f.filter.Every, "every", 1, "one message in so many, by chance")
-	flags.BoolVarP(&f.follow, "follow", "f", false, "go on until interrupted")
-	flags.DurationVar(&f.lasts, "for", 0, "follow for so long; 0 is until interrupted, with --follow")
+	flags.IntVar(&f.filter.Every, "every", 1, "one message in so many, at random")
+	flags.BoolVarP(&f.follow, "follow", "f", false, "go on until interrupted, a day at most")
+	flags.DurationVar(&f.lasts, "for", 0, "follow for so long; 0: as --follow says")
 	flags.IntVar(&f.rows, "rows", 20, "mailboxes to show of each node, the longest first")
 	flags.BoolVar(&f.inside, "inside", false, "look into these mailboxes too")
-	flags.StringVar(&f.record, "record", "", "keep what happens in a new `FILE`, with causes, until interrupted")
+	flags.StringVar(&f.record, "record", "", "follow, and keep the messages in a new `FILE`, with what caused each")
 	flags.IntVar(&f.most, "most", sequence.MaxEvents, "messages that --record keeps at most")
 	flags.StringVar(&f.replay, "replay", "", "make FILE.html of a recording: a sequence diagram (`FILE`)")
 	flags.BoolVar(&f.json, "json", false, "a line of JSON for each")
@@ -308,7 +308,7 @@ func (p *tracePrinter) print(event floor.TraceEvent) {
 	fmt.Fprintln(p.out)
 }
 
-// rest is what a link of a chain is about beside the URL, its host, and numbers that say nothing.
+// rest is what an event is about, without the URL that was asked for, its host and serial numbers.
 func (p *tracePrinter) rest(about string) string {
 	words := strings.Fields(about)
 	return strings.Join(slices.DeleteFunc(words, func(word string) bool {

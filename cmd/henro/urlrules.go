@@ -23,9 +23,9 @@ func newURLRulesCommand() *cobra.Command {
 		Long: `List the hosts with the differences between their URLs that do not change the page, as --url-rules learns
 them: a parameter, the default document of a folder, a slash at the end, the case of the path, the order of parameters.
 
---forget RULE says that a difference of HOST is another page, whatever the pages show: what was not visited by it is
-visited then. --apply RULE says that it is none, and --learn RULE leaves it to the pages again. RULE is named as the
-list has it. What is said is kept, also over restarts.`,
+--forget RULE says that the difference means another page, whatever the pages show: URLs that were not visited for it
+are visited then. --apply RULE says that it does not, and --learn RULE leaves it to the pages again. RULE is written as
+in the list. All three are kept over restarts.`,
 		Example: `  henro host url-rules
   henro host url-rules https://example.org --forget "parameter lang"
   henro host url-rules https://example.org --apply "slash at the end"`,
@@ -92,9 +92,9 @@ func printURLRules(w io.Writer, before string, rules []reading.URLRule) {
 		word := "learning"
 		switch {
 		case r.Person == "apply":
-			word = "applied, as a person has said"
+			word = "applied, as set by hand"
 		case r.Person == "forget":
-			word = "not applied, as a person has said"
+			word = "not applied, as set by hand"
 		case r.Applied:
 			word = "applied"
 		}

@@ -210,7 +210,7 @@ func TestKnownDuplicatesRestUntilTheirRuleIsForgotten(t *testing.T) {
 			t.Errorf("%.2f URLs visited a text, and %.2f while rules were applied", all, few)
 		}
 		says := said(t, "host", "url-rules", "--dir", dir)
-		if !strings.Contains(says, "parameter sort: not applied, as a person has said") {
+		if !strings.Contains(says, "parameter sort: not applied, as set by hand") {
 			t.Error(says)
 		}
 	})

@@ -140,8 +140,8 @@ func seedsOf(dir string) (map[string]bool, string, error) {
 	return seeds, first, nil
 }
 
-// pagesOf are the captures of pages that are wanted, with their titles and words; of those that people begin at,
-// redirects too.
+// pagesOf are the captures of the pages wanted, with their titles and words. begin: they are those that people begin
+// at, so redirects count too.
 func pagesOf(archive *captures.Archive, begin bool, wanted func(url string) bool) iter.Seq2[wacz.Page, error] {
 	return func(yield func(wacz.Page, error) bool) {
 		listed := "" // the URL of the last page

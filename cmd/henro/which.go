@@ -12,7 +12,7 @@ import (
 // defaultCrawl is the directory of the crawl that a command means when none is named.
 const defaultCrawl = "crawl"
 
-// anyNumber is how many arguments a command takes that takes as many as it is given.
+// anyNumber stands for a command that takes any number of arguments.
 const anyNumber = -1
 
 // takesCrawl has a command take the directory of its crawl as its first argument or as --dir, whichever is given; else

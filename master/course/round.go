@@ -21,7 +21,7 @@ type RoundCounts struct {
 	New       uint64 `json:"new"` // pages and requisites visited for the first time
 	Changed   uint64 `json:"changed"`
 	Unchanged uint64 `json:"unchanged"`
-	Gone      uint64 `json:"gone"` // known pages that could not be had
+	Gone      uint64 `json:"gone"` // known pages that failed
 }
 
 // CountsOf are those of a crawl since it began.

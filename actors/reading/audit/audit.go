@@ -1,6 +1,6 @@
-// Package audit holds what lies on the disk of a crawl against itself: the state, the WARC files, their indexes, and
-// the pages that the state says were captured; or the parts of a WACZ file. It mends what can be made again, and plans
-// new visits for what is lost.
+// Package audit compares what is on the disk of a crawl: the state, the WARC files, their indexes, and the pages that
+// the state says were captured; or the parts of a WACZ file. It mends what can be made again, and plans new visits for
+// what is lost.
 package audit
 
 import (
@@ -27,10 +27,10 @@ import (
 	"henro/store/fingerprint"
 )
 
-// Progress is told how much of what is looked at has been looked at.
+// Progress is told how much of something has been read.
 type Progress func(what string, done, all uint64)
 
-// Result is what was looked at, and what of it is damaged.
+// Result is what was read, and what of it is damaged.
 type Result struct {
 	Problems []string // the damages, as many as are listed
 	Count    int      // all of them
@@ -97,7 +97,7 @@ func Mend(dir string, progress Progress) (mended []string, err error) {
 	return slices.Concat(a.repaired, a.mended), err
 }
 
-// reconcile makes one state of files that are of different days. What else is wrong with them stays for check to name.
+// reconcile makes one state of files from different days. Check names what else is wrong with them.
 func (a *archive) reconcile(state string) error {
 	if !store.Exists(state) {
 		return nil
@@ -117,8 +117,8 @@ func (a *archive) reconcile(state string) error {
 // maxListed bounds the damages listed.
 const maxListed = 100
 
-// archive compares the WARC files of a crawl, their indexes and the pages that were captured. Files that a crawl
-// which was killed left open are repaired first. Of those that are open for another reason only the records count.
+// archive compares the WARC files of a crawl, their indexes and the pages that were captured. Files that a killed crawl
+// left open are repaired first. Of files that are open for another reason only the records count.
 type archive struct {
 	dir      string // of the WARC files
 	progress Progress
@@ -168,16 +168,16 @@ type reference struct {
 	offset int64
 }
 
-// captureOf names a capture.
+// captureOf is the fingerprint of a capture.
 func captureOf(url string, at time.Time) uint64 { return fingerprint.URL(cdxj.Stamp(at) + " " + url) }
 
-// lineOf names what the line of a capture says, and where its record lies.
+// lineOf is the fingerprint of a line of an index, with the place of its record.
 func lineOf(e cdxj.Entry) uint64 {
 	e.Extra = nil
 	return fingerprint.URL(string(e.Append(nil)))
 }
 
-// files reads every record, and holds the indexes against what it read.
+// files reads every record, and compares the indexes with the records.
 func (a *archive) files() error {
 	repaired, err := folder.Recover(a.dir)
 	for _, r := range repaired {
@@ -364,7 +364,7 @@ func (a *archive) file(path string) {
 	a.note("%s: %v", name, wrong)
 }
 
-// indexed holds an index against what it should list.
+// indexed compares an index with what it should list.
 func indexed(path, warcName string, listed map[int64]uint64) error {
 	seen := make(map[int64]bool, len(listed))
 	err := eachLine(path, func(e cdxj.Entry) error {
@@ -413,7 +413,7 @@ func (a *archive) merged() {
 	a.note("%s: %v", cdxj.MergedName, wrong)
 }
 
-// eachLine shows the lines of an index of ours, and checks what they are by themselves.
+// eachLine shows the lines of an index of ours, and checks that each has the key of its URL.
 func eachLine(path string, visit func(cdxj.Entry) error) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -20,7 +20,7 @@ type Package struct {
 	Elsewhere int // revisits that refer to captures of other archives
 }
 
-// CheckPackage verifies a WACZ file, of whichever writer; with a signer, that it is signed by that key.
+// CheckPackage verifies a WACZ file, whatever program wrote it; with a signer, that it is signed by that key.
 func CheckPackage(file, signer string, progress Progress) (*Result, error) {
 	p, err := wacz.Open(file)
 	if err != nil {
@@ -44,7 +44,7 @@ func CheckPackage(file, signer string, progress Progress) (*Result, error) {
 	return r, nil
 }
 
-// packed reads all records of the WARC files, as readers of other writers' files do, and notes where they begin. It
+// packed reads all records of the WARC files, which any program may have written, and notes where they begin. It
 // returns how many revisits refer to captures of other archives.
 func (a *archive) packed(p *wacz.Package, files []string) (elsewhere int) {
 	for i, name := range files {
@@ -77,7 +77,7 @@ func (a *archive) packed(p *wacz.Package, files []string) (elsewhere int) {
 	return elsewhere
 }
 
-// placeOf names where a record begins.
+// placeOf is the fingerprint of the place where a record begins.
 func placeOf(file string, offset int64) uint64 { return fingerprint.URL(fmt.Sprint(offset, " ", file)) }
 
 // packedIndexes follows every line of the indexes to a record, and counts them.
