@@ -25,21 +25,21 @@
 // for at the port of our own pages, one byte for byte) is sealed: no scripts, no origin, nothing fetched; bytes as the
 // server sent them are a download. What a browser marks as asked by a page of another site is refused.
 //
-// One thing is left to a script that means harm: a link element of its own with rel=preconnect makes Chromium open a
+// One thing is left to a hostile script: a link element of its own with rel=preconnect makes Chromium open a
 // connection, without a request on it, which no policy governs. Options.NoScripts closes that too. Links of that kind
-// in the page itself are rewritten like all.
+// in the page itself are rewritten like all others.
 //
-// WebRTC too asks whom it likes, whatever a policy says. A script that is put into every page before all others takes
-// it away, from the window of the page and from those that the page makes within itself. Only HTML runs scripts in a
-// frame; what else is shown there has no origin, and neither has the page of an error, so that no capture reaches
-// their windows. What remains is a race: a capture may look for a frame of its own that was loaded a moment ago, before
-// the script of that has run.
+// WebRTC, too, connects to any machine, whatever a policy says. A script that is put into every page before all others
+// takes it away, from the window of the page and from those that the page makes within itself. Only HTML runs scripts
+// in a frame. Everything else that is shown there has no origin, nor has the page of an error, so that no capture
+// reaches their windows. What remains is a race: a capture may find a frame of its own that was just loaded before the
+// script of that frame has run.
 //
-// The proxy is the other way: a forward proxy that answers from the archive, with nothing rewritten at all.
+// The proxy shows captures in another way: a forward proxy that answers from the archive, with nothing rewritten.
 //
 // # Invariants
 //
 //   - No code here dials: what is not in the archive is 404.
 //   - A revisit shows what it refers to, under its own date.
-//   - Bytes are streamed. What all captures that are shown hold together is bounded: see budget.
+//   - Bytes are streamed. The memory of all captures that are being shown is bounded: see budget.
 package replay

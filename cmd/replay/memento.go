@@ -26,7 +26,7 @@ func (s *Server) relations(r *http.Request, u weburl.URL) string {
 		u, host, u, host, u)
 }
 
-// mementoLinks are these, and those to the captures around one.
+// mementoLinks are the relations of a page, and links to the captures around one.
 func (s *Server) mementoLinks(r *http.Request, u weburl.URL, p captures.Place) string {
 	text := s.relations(r, u)
 	for _, l := range []struct {

@@ -10,19 +10,20 @@ import (
 	"henro/store/archive/captures"
 )
 
-// What captures that are shown hold together. Each takes its share before it is read, and waits if there is none.
+// The memory of all captures that are being shown, in bytes. Each takes its share before it is read, and waits while
+// there is none.
 const (
 	memory      = 64 << 20
-	shareOfAny  = 512 << 10 // of one whose tags are ordinary: buffers, a tag, what it becomes
-	shareOfWide = 16 << 20  // of a content coding with a window: brotli has up to 16 MiB, zstd twice 8
-	// ordinary is the largest tag or script of a capture within its share. One capture at a time may hold larger ones,
-	// up to maxToken: a buffer that grew by doubling, and the tag twice.
+	shareOfAny  = 512 << 10 // of every capture: buffers, a tag of ordinary size, and what it becomes
+	shareOfWide = 16 << 20  // more for a content coding with a window: brotli has up to 16 MiB, zstd twice 8
+	// ordinary is the largest tag or script that a share covers. One capture at a time may hold larger ones, up to
+	// maxToken: a buffer that grew by doubling, and the tag twice.
 	ordinary = 128 << 10
-	// readers bounds the connections of each port, whether they wait or are answered.
+	// readers bounds the connections of each port, waiting ones included.
 	readers = 128
 )
 
-// budget is the memory that captures are shown with.
+// budget is the memory for captures that are being shown.
 type budget struct {
 	shares *semaphore.Weighted
 	large  *semaphore.Weighted
@@ -32,7 +33,7 @@ func newBudget() *budget {
 	return &budget{shares: semaphore.NewWeighted(memory), large: semaphore.NewWeighted(1)}
 }
 
-// share takes what a capture with these content codings is shown with.
+// share takes the memory for a capture with these content codings.
 func (b *budget) share(ctx context.Context, uncoded bool, codings string) (release func(), err error) {
 	n := int64(shareOfAny)
 	if names := captures.Codings(codings); uncoded {
@@ -48,7 +49,7 @@ func (b *budget) share(ctx context.Context, uncoded bool, codings string) (relea
 	return func() { b.shares.Release(n) }, nil
 }
 
-// metered is a page on its way to the rewriter. What was read and is no token yet is held.
+// metered is a page that the rewriter reads. It counts the bytes that were read and are no token yet.
 type metered struct {
 	io.Reader
 	ctx   context.Context // of the request
@@ -57,7 +58,7 @@ type metered struct {
 	isBig bool // it has the permission to hold more than ordinary
 }
 
-// Read waits for the permission before more is held than ordinary. The one who has it waits for nothing but its reader.
+// Read waits for the permission before more is held than ordinary. Who has the permission waits only for its reader.
 func (m *metered) Read(p []byte) (int, error) {
 	if m.held > ordinary {
 		if err := m.big(); err != nil {
@@ -89,7 +90,7 @@ func (m *metered) release() {
 
 var errTooLong = errors.New("it becomes too long")
 
-// short is a writer that takes so many bytes and no more.
+// short is a writer that takes left bytes and no more.
 type short struct {
 	io.Writer
 	left int

@@ -25,7 +25,7 @@ const (
 	WhyFailed               // its visits failed, or it was given up
 	WhyWaiting              // it is known and was not visited yet
 	WhyRefused              // a rule of the crawl keeps it out
-	WhyElsewhere            // it was visited: its capture is in an unfinished file or not here, or was left out
+	WhyElsewhere            // it was visited: its capture is not synced yet, not in this folder, or was left out
 	WhyUnknown              // no page that was read links to it
 )
 
@@ -67,7 +67,7 @@ func asked(r *http.Request) (stamp string, u weburl.URL, ok bool) {
 	return strings.TrimRight(stamp, "abcdefghijklmnopqrstuvwxyz_*"), u, err == nil
 }
 
-// fail says what went wrong. Of a page that is not archived it says why not, and where to go on.
+// fail says what went wrong; if a page is not archived, why not, and which captures are near.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusInternalServerError
 	var p *problem
@@ -137,7 +137,7 @@ func (s *Server) absence(ctx context.Context, u weburl.URL) (a Absence) {
 	return a
 }
 
-// back is the page of ours that led here, if it is one.
+// back is the page of ours that led here, if one did.
 func back(r *http.Request) string {
 	from, err := url.Parse(r.Referer())
 	if err != nil || from.Host != r.Host || from.RequestURI() == target(r) {

@@ -32,7 +32,7 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 const interiorPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' " +
 	"data:; form-action 'self'; base-uri 'none'; frame-ancestors "
 
-// page is what every page of ours knows.
+// page is what the templates of all our pages are given.
 type page struct {
 	words
 	Query string
@@ -48,7 +48,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, name s
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	ancestors := "'none'"
 	if r.Host == s.content { // the page about what is not archived is within the frame
-		// Without an origin no capture gets hold of its window; with a referrer our own sheet would be looked for in
+		// Without an origin no capture reaches its window. With a referrer our own style sheet would be looked for in
 		// the archive.
 		ancestors = "'self' http://" + s.own + "; sandbox allow-scripts"
 		h.Set("Referrer-Policy", "no-referrer")
@@ -84,29 +84,28 @@ func (s *Server) interior(w http.ResponseWriter, r *http.Request) error {
 // listed is how many rows a list has before it is continued.
 const listed = 100
 
-// row is a page or site in a list.
+// row is a page or a host in a list.
 type row struct {
-	Name string
-	URL  string // one of its pages
-	Site bool
+	Name   string
+	URL    string // the page, or one of the host
+	IsHost bool
 }
 
-// start shows the sites, or what a search found.
+// start shows the hosts, or what a search found.
 func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 	query := strings.TrimSpace(r.FormValue("q"))
 	content := struct {
 		page
-		Files        int
-		Rows         []row
-		Next         string // continue here
-		After        string
-		Incomplete   bool // the search gave up
-		IsSiteSearch bool
-		Texts        []search.Found // with the words in their text, where there is an index
+		Files      int
+		Rows       []row
+		Next       string // continue here
+		After      string
+		Incomplete bool           // the search gave up
+		Texts      []search.Found // with the words in their text, where there is an index
 	}{page: page{wordsFor(r), query}, Files: len(s.archive.Merged().Files), After: r.FormValue("after")}
 	var err error
 	if query == "" {
-		content.Rows, content.Next, err = s.sites(content.After)
+		content.Rows, content.Next, err = s.hosts(content.After)
 	} else {
 		content.Rows, content.Next, content.Incomplete, err = s.search(query, content.After)
 	}
@@ -142,8 +141,8 @@ func (s *Server) texts(ctx context.Context, query string) ([]search.Found, error
 	return found, err
 }
 
-// sites lists hosts by skipping from one to the next in the index.
-func (s *Server) sites(after string) (rows []row, next string, err error) {
+// hosts lists hosts by skipping from one to the next in the index.
+func (s *Server) hosts(after string) (rows []row, next string, err error) {
 	from := after
 	for len(rows) < listed {
 		found := false
@@ -160,7 +159,7 @@ func (s *Server) sites(after string) (rows []row, next string, err error) {
 			from, found = host+"*", true // the byte after )
 			if u, err := weburl.Parse(e.URL); err == nil {
 				rows = append(rows, row{Name: strings.TrimPrefix(u.Host(), u.Scheme()+"://"), URL: u.Host() + "/",
-					Site: true})
+					IsHost: true})
 			}
 			return false
 		})
@@ -331,8 +330,8 @@ func (s *Server) calendar(w http.ResponseWriter, r *http.Request, u weburl.URL, 
 	return s.show(w, r, http.StatusOK, "calendar.html", content)
 }
 
-// moment is a capture beside the one before it; nil: it is the first. A first capture may be a revisit too, of a page
-// that had the same content.
+// moment shows a capture, compared with the one before it; nil: it is the first. A first capture may be a revisit too,
+// of another page that had the same content.
 func (p page) moment(e cdxj.Entry, before *cdxj.Entry) moment {
 	m := moment{At: e.At, Unchanged: before != nil && e.Mime == cdxj.Revisit &&
 		(e.Digest == "" || e.Digest == before.Digest), Class: "ok"}
@@ -349,7 +348,7 @@ func (p page) moment(e cdxj.Entry, before *cdxj.Entry) moment {
 	switch {
 	case m.Unchanged:
 		m.Describe = strings.TrimSpace(p.Say("unchanged") + " " + status)
-	case e.Mime == cdxj.Revisit: // of another page: its type is with that
+	case e.Mime == cdxj.Revisit: // of another page, whose index line has the type
 		m.Describe = status
 	default:
 		m.Describe = strings.TrimSpace(status + " " + e.Mime)
@@ -390,7 +389,7 @@ func (s *Server) describePlace(u weburl.URL, p captures.Place) described {
 	return d
 }
 
-// describe answers the banner, whose frame went to another capture: GET /capture/TIME/URL.
+// describe tells the banner of the capture to which its frame went: GET /capture/TIME/URL.
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	target := strings.TrimPrefix(r.URL.EscapedPath(), "/capture/")
 	if r.URL.RawQuery != "" {

@@ -18,15 +18,16 @@ import (
 )
 
 const (
-	maxToken  = 8 << 20   // of a tag or script held at once; what is longer passes as it is, to the end of the page
-	maxWide   = 4 << 20   // of a page in an encoding not written over ASCII decoded at once; the rest as it comes
-	maxValue  = 256 << 10 // of an attribute or reference looked at; a URL is shorter, what is data need not be
-	maxGrown  = 1 << 20   // of what an attribute becomes
-	maxTag    = 4 << 20   // of what a tag becomes; the attributes behind it pass as they are
-	maxInner  = 1 << 20   // of a page within noscript
-	peekBytes = 16 << 10  // in which the encoding of a page is looked for
-	maxAttrs  = 256       // of a tag looked at
-	maxNested = 4         // pages within attributes and noscript; deeper ones pass as they are
+	// Bytes, where nothing else is said. What is beyond a bound passes as it is.
+	maxToken  = 8 << 20   // a tag or script; a longer one ends the rewriting of the page
+	maxWide   = 4 << 20   // decoded at once of a page that isWide; the rest is decoded as it comes
+	maxValue  = 256 << 10 // an attribute or reference; no URL is longer, data may be
+	maxGrown  = 1 << 20   // what an attribute becomes
+	maxTag    = 4 << 20   // what a tag becomes
+	maxInner  = 1 << 20   // a page within noscript
+	peekBytes = 16 << 10  // the beginning of a page, in which its encoding is looked for
+	maxAttrs  = 256       // attributes of a tag
+	maxNested = 4         // levels of pages within attributes and noscript
 )
 
 // rewriter leads the links of one page back into the archive. It changes the bytes of URLs, of a few attributes that
@@ -211,7 +212,7 @@ func (w *rewriter) tag(tag string, raw []byte) []byte {
 	for _, a := range all {
 		name := strings.ToLower(string(raw[a.name:a.nameEnd]))
 		switch name {
-		case "integrity", "nonce", "ping", "csp", "attributionsrc": // of bytes that are changed, or that tell others
+		case "integrity", "nonce", "ping", "csp", "attributionsrc": // the bytes have changed; nobody else is told
 			rename(a)
 			continue
 		}
@@ -276,8 +277,8 @@ func (w *rewriter) tag(tag string, raw []byte) []byte {
 
 var refresh = regexp.MustCompile(`(?i)^[^;,]*[;,]\s*(?:url\s*=\s*)?['"]?([^'"]+)`)
 
-// escape writes what stands between quotes of either kind; other than ASCII is written as a number, which every
-// encoding has.
+// escape writes text for between quotes of either kind. What is not ASCII becomes a numeric reference, which every
+// encoding can write.
 func escape(dst []byte, s string) []byte {
 	for _, r := range s {
 		switch {
@@ -294,7 +295,7 @@ func escape(dst []byte, s string) []byte {
 	return dst
 }
 
-// text is the value of an attribute: its encoding and its entities taken off.
+// text is the value of an attribute, decoded, with its entities resolved.
 func (w *rewriter) text(raw []byte) string {
 	decoded, err := charset.Decode(raw, w.encoding)
 	if err != nil {

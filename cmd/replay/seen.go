@@ -8,7 +8,7 @@ import (
 	"henro/store/archive/cdxj"
 )
 
-// Asked is whose a request is that a browser made while it was shown a capture.
+// Asked says where a request went that a browser made while it showed a capture.
 type Asked int
 
 const (
@@ -20,12 +20,12 @@ const (
 	Captured
 )
 
-// Address is where a person opens a capture..
+// Address is where a person opens a capture.
 func (l Listeners) Address(e cdxj.Entry) string {
 	return "http://" + l.Own.Addr().String() + "/web/" + cdxj.Stamp(e.At) + "/" + e.URL
 }
 
-// Asked says whose an address is, and of a capture which URL it is one of.
+// Asked says where an address leads, and the URL of the page if it is that of a capture.
 func (l Listeners) Asked(address string) (weburl.URL, Asked) {
 	content := contentHost(l.Content[0])
 	u, err := url.Parse(address)

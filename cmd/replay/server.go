@@ -33,7 +33,8 @@ import (
 type Options struct {
 	// NoScripts keeps the scripts of captures from running. Default off: pages that build themselves would stay empty.
 	NoScripts bool
-	// RefreshEvery is how often files finished meanwhile are looked for. Default 30 s: a crawl finishes one in minutes.
+	// RefreshEvery is how often the merged index takes in files that were finished. Default 30 s. What still grows is
+	// looked at when it is asked for.
 	RefreshEvery time.Duration
 	// Absence says why a URL is missing. Default nil: no state lies beside the archive.
 	Absence func(ctx context.Context, url string) (Absence, error)
@@ -122,7 +123,7 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	return group.Wait()
 }
 
-// isOurs reports whether a Host header names this machine. Others come from a name that was made to point here.
+// isOurs reports whether a Host header names this machine. Any other name was made to point here by somebody else.
 func isOurs(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
@@ -147,7 +148,7 @@ func (s *Server) ownHost(r *http.Request) string {
 	return r.Host
 }
 
-// admitted reports whether a request is answered, and answers those that are not.
+// admitted reports whether a request may be answered; if not, it has refused it.
 func admitted(w http.ResponseWriter, r *http.Request, known bool) bool {
 	h := w.Header()
 	h.Set("Referrer-Policy", "same-origin")
@@ -167,7 +168,7 @@ func admitted(w http.ResponseWriter, r *http.Request, known bool) bool {
 	return false
 }
 
-// isForeign reports whether a page of another origin asks, and not a person who followed a link.
+// isForeign reports whether a page of another origin sent the request, and not a person who followed a link.
 func isForeign(r *http.Request) bool {
 	from := r.Header.Get("Sec-Fetch-Site")
 	return (from == "cross-site" || from == "same-site") && r.Header.Get("Sec-Fetch-Dest") != "document"
@@ -213,7 +214,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // captures answers in the origin of captures, where their scripts run. There is nothing here but captures and what an
-// error page needs: a script that a hole in the rewriting let loose finds no list of what is archived.
+// error page needs, so that a script finds no list of what is archived, even through a hole in the rewriting.
 func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
 	if !admitted(w, r, r.Host == s.content) {
 		return
@@ -248,8 +249,7 @@ func redirect(w http.ResponseWriter, to string, status int) {
 	w.WriteHeader(status)
 }
 
-// referred is where a path without a host belongs that a script of a capture asks for, or "" if it is no capture that
-// asks.
+// referred is where a path without a host belongs, which a script of a capture asks for; "": no capture asks.
 func (s *Server) referred(r *http.Request) string {
 	from, err := url.Parse(r.Referer())
 	if err != nil || from.Host != s.content {
@@ -329,12 +329,12 @@ func (s *Server) web(w http.ResponseWriter, r *http.Request, rest string) error 
 // sandbox is what a capture may do: no windows, no leaving its frame.
 const sandbox = "allow-scripts allow-same-origin allow-forms"
 
-// sealed is the policy of what is never to act: no scripts, no origin, nothing fetched, no frame, no way out.
+// sealed is the policy of what may do nothing: no scripts, no origin, nothing fetched, no frame, no way out.
 const sealed = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 
-// policy is the content security policy of captures. Only a frame of ours, or what a page in it asks for, may run: a
-// capture that is shown by itself would not be kept from leaving. In a frame only HTML runs scripts, behind the one
-// that is put into it.
+// policy is the content security policy of captures. Only a frame of ours, and what a page in it asks for, may run
+// scripts: nothing would keep a capture that is shown by itself from leaving. In a frame only HTML runs scripts, after
+// the one that is put into it.
 func (s *Server) policy(r *http.Request, raw, isHTML bool) string {
 	dest := r.Header.Get("Sec-Fetch-Dest")
 	if raw || r.Host != s.content || dest == "" || dest == "document" {
@@ -343,7 +343,7 @@ func (s *Server) policy(r *http.Request, raw, isHTML bool) string {
 	scripts, sandbox := "'self' 'unsafe-inline' 'unsafe-eval' data: blob:", sandbox
 	switch {
 	case !isHTML && (dest == "iframe" || dest == "frame" || dest == "object" || dest == "embed"):
-		scripts, sandbox = "'none'", "" // no page around it gets hold of its window either
+		scripts, sandbox = "'none'", "" // nor can a page around it reach its window
 	case s.o.NoScripts:
 		sum := sha256.Sum256([]byte(reporter))
 		scripts = "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
@@ -354,12 +354,11 @@ func (s *Server) policy(r *http.Request, raw, isHTML bool) string {
 		sandbox
 }
 
-// plain are the fields of a captured answer that are given on as they are; the others are renamed, so that they can be
-// read but do not act: they would set cookies, close connections, or forbid what shows the capture.
+// plain are the fields of a captured answer that are passed on as they are. The others are renamed, so that they can be
+// read and do nothing: they would set cookies, close connections, or forbid the frame.
 var plain = map[string]bool{
 	"content-type": true, "content-language": true, "content-disposition": true, "last-modified": true,
-	"content-encoding": true,
-	"content-range":    true, "accept-ranges": false,
+	"content-encoding": true, "content-range": true,
 }
 
 // capture answers with what a capture holds.
@@ -389,7 +388,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 			h.Add("X-Archive-Orig-"+f.Name, f.Value)
 		}
 	}
-	if raw { // kept, not shown: what a browser would make of it is not what the server sent
+	if raw { // a download: a browser would not show the bytes that the server sent
 		h.Set("Content-Disposition", "attachment")
 		h.Set("X-Content-Type-Options", "nosniff")
 	}
@@ -398,7 +397,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 		status = http.StatusOK
 	}
 	if raw && status >= 300 && status < 400 {
-		status = http.StatusOK // it is the answer that is looked at
+		status = http.StatusOK // the browser is to show the answer, and not to follow it
 	}
 	release, err := s.budget.share(r.Context(), !raw, h.Get("Content-Encoding"))
 	if err != nil {
@@ -483,9 +482,9 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	return s.lost(errors.Join(err, out.Flush()), u)
 }
 
-// reporter tells the banner where the frame is, and takes away the one thing that asks other machines whatever the
-// policy says: WebRTC, of the page and of every window that it makes within itself. It is the only thing put into a
-// capture, behind the document type, and takes itself away again.
+// reporter tells the banner where the frame is, and takes away WebRTC, which connects to other machines whatever the
+// policy says, from the page and from every window that it makes within itself. It is the only thing put into a
+// capture, behind the document type, and removes itself.
 //
 //go:embed static/reporter.js
 var reporterSource string
@@ -493,13 +492,12 @@ var reporterSource string
 // reporter is reporterSource in one line.
 var reporter = strings.ReplaceAll(strings.TrimSpace(reporterSource), "\n", " ")
 
-// isWide reports whether an encoding puts other things than ASCII under the bytes of ASCII, so that tags cannot be
-// found in it.
+// isWide reports whether bytes of ASCII may mean something else in an encoding, so that tags cannot be found in it.
 func isWide(encoding string) bool {
 	return strings.HasPrefix(encoding, "utf-16") || strings.HasPrefix(encoding, "utf-32") || encoding == "iso-2022-jp"
 }
 
-// lost logs what went wrong when the answer had begun.
+// lost logs what went wrong after the answer had begun.
 func (s *Server) lost(err error, u weburl.URL) error {
 	if err != nil {
 		s.log.WithFields(logrus.Fields{"url": u.String(), "err": err}).Warn("a capture was not shown to its end")

@@ -160,7 +160,7 @@ func TestCapturesAreShownAsTheyWere(t *testing.T) {
 			"a search below":         {"/?q=docs.test/mov", 200, `href="/web/*/http://docs.test/moved"`, nil},
 			"a search for words":     {"/?q=css", 200, `href="/web/*/http://docs.test/a.css"`, nil},
 			"a search within a host": {"/?q=s.test%2Fa.c", 200, `href="/web/*/http://docs.test/a.css"`, nil},
-			"in Japanese":            {"/", 200, "サイト一覧", []string{"Vary", "Accept-Language"}},
+			"in Japanese":            {"/", 200, "ホスト一覧", []string{"Vary", "Accept-Language"}},
 			"the banner asks": {"/capture/20260315120000/http://docs.test/", 200,
 				`"Number":2,"Count":4`, nil},
 			"a path of a script that is there": {"/api/x", 307, "",
@@ -346,7 +346,7 @@ func TestTheProxyChangesNothing(t *testing.T) {
 	}
 }
 
-func TestManySitesAndPagesAreListedPieceByPiece(t *testing.T) {
+func TestManyHostsAndPagesAreListedPieceByPiece(t *testing.T) {
 	dir := t.TempDir()
 	b, err := warc.NewBuilder(warc.DefaultOptions())
 	if err != nil {
@@ -387,8 +387,8 @@ func TestManySitesAndPagesAreListedPieceByPiece(t *testing.T) {
 		}
 		return -1
 	}
-	if n := count(s.sites); n != 251 {
-		t.Errorf("%d sites, want 251", n)
+	if n := count(s.hosts); n != 251 {
+		t.Errorf("%d hosts, want 251", n)
 	}
 	for query, want := range map[string]int{"one.test": 250, "http://one.test/p1": 100, "p24": 10} {
 		n := count(func(after string) ([]row, string, error) {
