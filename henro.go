@@ -22,7 +22,8 @@ import (
 	"henro/master"
 )
 
-// Options say what to crawl. The zero value of each field is a default, but for Seeds and Contact.
+// Options say what to crawl. The zero value of each field is a default, but for Seeds and Contact, which a new crawl
+// needs.
 type Options struct {
 	// Dir holds state and archive: DIR/state, /warc, /logs. The same directory resumes. Empty: "crawl".
 	Dir string
@@ -34,11 +35,11 @@ type Options struct {
 	// "delay": "10s", "exclude": []string{`\.pdf$`}. No file and no environment is read. Nothing listens unless
 	// "listen-http" says where.
 	Settings map[string]any
-	// Admit is a rule of your own: whether a link from one URL to another is taken, of those that all other rules take.
-	// Seeds are not asked about. It is called by several goroutines at once and must not wait. nil: there is no such
+	// Admit is a rule of your own: whether a link from one URL to another is taken. It is asked about links that all
+	// other rules take, and not about seeds, by several goroutines at once, and must not wait. nil: there is no such
 	// rule.
 	Admit func(from, to string) bool
-	// Log receives warnings and errors, one line of JSON each; nil: they stand in DIR/logs alone.
+	// Log receives warnings and errors, one line of JSON each; nil: they are in DIR/logs alone.
 	Log io.Writer
 }
 

@@ -28,8 +28,8 @@ type Page struct {
 	Cause     string    // why the last visit failed, as henro page says it: "HTTP 404", "CONNECT_REFUSED" …
 	Depth     int       // links followed from a seed, which has 0
 	Requisite bool      // what a browser loads to show a page, and no page itself
-	Visited   time.Time // when the last visit began; zero: never
-	Captured  time.Time // when the content that is archived was fetched: the last time that it had changed
+	Visited   time.Time // when the last visit began; zero: it was never visited
+	Captured  time.Time // when the archived content was fetched: at the first visit, or the last that found a change
 	Due       time.Time // when it is visited again; zero: no visit is planned
 	Digest    string    // SHA-1 of the payload in base32, as in the archive
 }
@@ -41,13 +41,13 @@ type Link struct {
 	Anchor   string // the words shown
 }
 
-// Results are what a crawl has left. They are read where they lie: memory does not grow with the crawl.
+// Results are what a crawl has left. They are read in place: memory does not grow with the crawl.
 type Results struct {
 	source  *tables.Source
-	archive *captures.Archive // nil: nothing was archived
+	archive *captures.Archive
 }
 
-// Open opens the directory of a crawl that is not running. Close the results at the end.
+// Open opens the directory of a crawl that is not running, and the archive in it. Close the results at the end.
 func Open(dir string) (*Results, error) {
 	crawl, err := reading.Open(dir)
 	if err != nil {

@@ -106,8 +106,8 @@ func (o *Options) Validate() error {
 	return o.Archive.Writer.Records.Validate()
 }
 
-// mostLeases is how many hosts a slave holds: with C requests under way, as many rest as S/C is. At the default of 5 s
-// between two requests a lease is some six visits, and 10 kB.
+// mostLeases is how many hosts a slave holds, resting ones included: S/C of equation (9) are some eight at the default
+// of 256 connections. At the default of 5 s between two requests a lease is some six visits, and 10 kB.
 const mostLeases = 2048
 
 // Leases bounds the hosts that are held at once. Each takes memory, an open connection that is kept for its next

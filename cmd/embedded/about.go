@@ -23,16 +23,15 @@ import (
 // maxKeptLog is how much of the log's end goes into the archive.
 const maxKeptLog = 8 << 20
 
-// KeepAbout writes the settings, the log and the summary of a run of a crawl into a WARC file of its own, as resource
-// records: the seeds, the settings, the summary and the log. So an archive says by itself how it came about, wherever
-// it is carried.
+// KeepAbout writes the seeds, the settings, the summary and the log of a run into a WARC file of its own, as resource
+// records. So an archive says by itself how it was made, wherever it is copied to.
 func KeepAbout(dir string, work config.Work, info warc.Info, seeds []reading.Seed, flags *pflag.FlagSet) (err error) {
 	o, err := work.Options(dir, func(string) {}) // said when the crawl began
 	if err != nil {
 		return err
 	}
 	to := o.Archive.Writer
-	claim, err := folder.Claim(to.Dir, to.Prefix) // or a reader takes the file for one of a process that died
+	claim, err := folder.Claim(to.Dir, to.Prefix) // otherwise readers would take the file for that of a dead process
 	if err != nil {
 		return err
 	}

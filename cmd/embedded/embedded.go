@@ -46,8 +46,8 @@ func (s *Settings) Groups() []config.Group {
 			Register: func(f *pflag.FlagSet) { s.Run.Register(f); s.Log.Register(f) }})
 }
 
-// Start checks everything before it touches anything, and crawls. Of c it needs Log; it sets what the settings say.
-// Flags are those of Groups. The archive that it leaves says by itself how it came about.
+// Start checks everything before it touches anything, and crawls. In c it needs Log, and sets what the settings say.
+// Flags are those of Groups. The archive that it leaves says by itself how it was made (KeepAbout).
 func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []reading.Seed, c *Crawl) (master.Status,
 	error) {
 	var none master.Status
@@ -110,7 +110,7 @@ type Crawl struct {
 	slave     *slave.API                                                           // set by startSlave
 }
 
-// Run crawls to the end of the crawl or of the context. Whatever else belongs to it runs beside it as serve.
+// Run crawls to the end of the crawl or of the context. serve runs beside the crawl, until that ends.
 func (c *Crawl) Run(ctx context.Context, serve func(context.Context, *master.Node) error) (master.Status, error) {
 	boot := cluster.NewBoot()
 	o := &c.Options
@@ -142,11 +142,11 @@ func (c *Crawl) Run(ctx context.Context, serve func(context.Context, *master.Nod
 	return status, err
 }
 
-// archivePart stands for the archive among the parts of the store that are stalled.
+// archivePart is the number of the archive among the partitions that are stalled.
 const archivePart = -1
 
-// stallLimit is how long the crawl waits for room: somebody who makes some is at hand, or comes after the crawl has
-// said in words and exit code what is wrong.
+// stallLimit is how long the crawl waits for room on the disk: a person is at hand who makes some, or comes after the
+// crawl has ended with a message and an exit code.
 const stallLimit = 10 * time.Second
 
 func (c *Crawl) startSlave(system *actor.ActorSystem, masterPID *actor.PID, claim messages.Claim) (*actor.PID, error) {
@@ -187,7 +187,7 @@ func (c *Crawl) startSlave(system *actor.ActorSystem, masterPID *actor.PID, clai
 	return pid, nil
 }
 
-// attend plants the seeds and waits for the end.
+// attend has the node take the seeds, and waits for the end.
 func (c *Crawl) attend(ctx context.Context, node *master.Node,
 	serve func(context.Context, *master.Node) error) (master.Status, error) {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -179,10 +179,10 @@ func (l *log) isQuiet() bool {
 	return l.loaded && len(l.open) == 0 && time.Since(l.last) >= quiet
 }
 
-// Look opens a page in a tab of its own.
+// Look shows a page in a tab of its own.
 func (b *Browser) Look(ctx context.Context, v View) (*Sight, error) {
 	s, err := b.look(ctx, v)
-	if errors.Is(err, errUnfit) { // now it is known how much room the frame leaves to others
+	if errors.Is(err, errUnfit) { // fit has noted how much of the window is around the frame
 		s, err = b.look(ctx, v)
 	}
 	if err != nil {
@@ -191,7 +191,7 @@ func (b *Browser) Look(ctx context.Context, v View) (*Sight, error) {
 	return s, err
 }
 
-// errUnfit is returned for a frame that is not as large as the page is to be.
+// errUnfit is returned when the frame is not as large as View says.
 var errUnfit = errors.New("the frame with the capture has another size")
 
 func (b *Browser) look(ctx context.Context, v View) (s *Sight, err error) {
@@ -249,7 +249,7 @@ func origin(address string) string {
 	return scheme + "://" + host
 }
 
-// settle waits until the frame is there and nothing moves any more, or until the longest wait is over.
+// settle waits until the frame is there and nothing has happened for a while, or until the longest wait is over.
 func settle(ctx context.Context, l *log, wanted func(string) bool) (cdp.FrameID, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -287,8 +287,7 @@ func find(tree *cdppage.FrameTree, wanted func(string) bool) cdp.FrameID {
 	return ""
 }
 
-// fit finds where the frame is. If it is not as large as the page is to be, fit notes what is around the frame and
-// returns errUnfit.
+// fit finds where the frame is. If it is not as large as View says, fit notes what is around it and returns errUnfit.
 func (b *Browser) fit(ctx context.Context, v View, frame cdp.FrameID, clip *cdppage.Viewport) error {
 	owner, _, err := dom.GetFrameOwner(frame).Do(ctx)
 	if err != nil {
@@ -309,7 +308,7 @@ func (b *Browser) fit(ctx context.Context, v View, frame cdp.FrameID, clip *cdpp
 	return errUnfit
 }
 
-// text is the visible text of a frame, read from a world of its own, where no script of the page has changed anything.
+// text is the visible text of a frame, read in an isolated world, which no script of the page can change.
 func text(ctx context.Context, frame cdp.FrameID) (string, error) {
 	world, err := cdppage.CreateIsolatedWorld(frame).Do(ctx)
 	if err != nil {

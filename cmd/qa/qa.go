@@ -20,8 +20,8 @@ import (
 
 // Options say what is compared and how.
 type Options struct {
-	Pages  int           // how many pages are drawn. Default 20: some two minutes
-	Seed   uint64        // of the draw: the same archive and seed give the same pages
+	Pages  int           // how many pages are chosen. Default 20: some two minutes
+	Seed   uint64        // of the choice: the same archive and seed give the same pages
 	Limit  time.Duration // of one view of a page. Default 45 s: three times what a page that is never quiet gets
 	Width  int64         // of the page in pixels. Default 1280
 	Height int64         // of the first screen, which is compared. Default 1024
@@ -32,7 +32,7 @@ func DefaultOptions() Options {
 	return Options{Pages: 20, Seed: 1, Limit: 45 * time.Second, Width: 1280, Height: 1024}
 }
 
-// Validate names the first option that cannot be.
+// Validate names the first option that cannot work.
 func (o Options) Validate() error {
 	if o.Pages < 1 || o.Pages > 10_000 {
 		return fmt.Errorf("%d pages: want 1 to 10,000", o.Pages)
@@ -40,7 +40,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Page is what was found out about one page.
+// Page is what the comparison found of one page.
 type Page struct {
 	URL string    `json:"url"`
 	At  time.Time `json:"at"` // of the capture
@@ -59,7 +59,7 @@ type Page struct {
 	// Text and Pixels are the shares, 0 to 1, of words and pixels that are equal.
 	Text   float64 `json:"text"`
 	Pixels float64 `json:"pixels"`
-	// Pictures is what the names of the pictures begin with.
+	// Pictures is the prefix of the names of its pictures.
 	Pictures string `json:"pictures,omitempty"`
 
 	live, replayed *Sight
@@ -89,7 +89,7 @@ func (p *Page) Score() float64 {
 	return min(p.Asked(), p.Text, p.Pixels)
 }
 
-// Draw draws pages of an archive at random: of each the latest capture that has a page.
+// Draw chooses pages of an archive at random: of each the latest capture that is a page.
 func Draw(archive *captures.Archive, o Options) ([]cdxj.Entry, error) {
 	random := rand.New(rand.NewPCG(o.Seed, 0))
 	var drawn []cdxj.Entry
@@ -163,7 +163,7 @@ func Judge(archive *captures.Archive, show Shown, e cdxj.Entry, live, replayed *
 	return p, err
 }
 
-// asked looks for captures of what the live page asked for.
+// asked looks in the archive for what the live page asked for.
 func (p *Page) asked(archive *captures.Archive) error {
 	for _, r := range p.live.Requests {
 		u, err := weburl.Parse(r.URL)
@@ -187,7 +187,7 @@ func (p *Page) asked(archive *captures.Archive) error {
 	return nil
 }
 
-// answered looks at what the replay was asked for.
+// answered looks at what the page asked for in the replay.
 func (p *Page) answered(show Shown) {
 	live := map[weburl.URL]bool{}
 	for _, r := range p.live.Requests {

@@ -30,7 +30,7 @@ type Summary struct {
 	SameText int     `json:"same_text"` // pages with all words equal
 	// SamePicture counts pages with at least 99 % equal pixels.
 	SamePicture int `json:"same_picture"`
-	// State is what the state says of all pages, where no browser compares some; Pages are then those that lack most.
+	// State is what the state says of all pages, if there was no browser to compare some; Pages lack most then.
 	State *State `json:"state,omitempty"`
 }
 

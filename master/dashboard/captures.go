@@ -14,8 +14,7 @@ import (
 	"henro/store/archive/cdxj"
 )
 
-// recalled are the captures of pages that were looked at lately: they are looked for again once the page was visited
-// again.
+// recalled are the captures of pages that were shown lately. They are looked for again once the page was visited again.
 type recalled struct {
 	mu     sync.Mutex
 	byPage map[string]recall
@@ -30,7 +29,7 @@ type recall struct {
 // recalledPages bounds them: 64 pages with 50 captures each are some 400 kB.
 const recalledPages = 64
 
-// add adds its captures to what is known of a page.
+// add adds the captures of a page to what was found of it.
 func (r *recalled) add(dir string, found *reading.PageFound) error {
 	r.mu.Lock()
 	defer r.mu.Unlock() // one look into the indexes at a time
@@ -71,7 +70,7 @@ func replayAt(r *http.Request, dir string) string {
 	}
 	conn, err := net.DialTimeout("tcp", address.String(), 200*time.Millisecond)
 	if err != nil {
-		return "" // it ended without a word
+		return "" // it was killed, and left its note
 	}
 	conn.Close()
 	return "http://" + address.String()

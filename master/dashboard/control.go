@@ -17,8 +17,8 @@ import (
 // maxForm bounds what a form sends: some 10,000 seeds.
 const maxForm = 1 << 20
 
-// do carries out what a form asks for, and goes back to where it was. That it was a form of ours is looked at before
-// (package console).
+// do carries out what a form asks for, and goes back to where the form was. Package console has made sure that it is a
+// form of ours.
 func (d *Dashboard) do(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
 		d.fail(w, r, wrong("wrong.form"))

@@ -46,7 +46,7 @@ func (r *running) Log(ctx context.Context, slave string) ([]console.Line, error)
 	return r.Traces().Log(ctx, slave, logShown)
 }
 
-// answerWithin bounds the wait for the master's word.
+// answerWithin bounds the wait for the master's answer.
 const answerWithin = 5 * time.Second
 
 func (r *running) Status(ctx context.Context) (*master.Status, error) {

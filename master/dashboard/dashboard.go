@@ -33,8 +33,8 @@ type Options struct {
 	// something is written at least this often, so that both ends notice a dead line. Default 15 s
 	Heartbeat time.Duration
 	Every     time.Duration // how often the crawl is asked how it goes. Default 1 s
-	// who looks first at what is read in the background waits so long for it: what is small is there, also for a
-	// browser without scripts. Default 1 s
+	// how long the first reader of something that is read in the background waits for it, so that of a small crawl it
+	// is there, also for a browser without scripts. Default 1 s
 	Patience time.Duration
 	Hosts    int // in the table of hosts. Default 500,000: some 50 MB while somebody looks at it
 }

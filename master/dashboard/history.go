@@ -53,7 +53,7 @@ func (h *history) add(at time.Time, s *master.Status) {
 	}
 }
 
-// between is what happened from one reading to another.
+// between is what happened from one status to another.
 func between(a, b statusAt) Sample {
 	span := max(b.at.Sub(a.at).Seconds(), 1e-3)
 	per := func(from, to uint64) float64 { return float64(to-min(from, to)) / span }
@@ -81,7 +81,7 @@ func (h *history) latest() (*master.Status, time.Time) {
 	return r.status, r.at
 }
 
-// lately is what happened within the span before the last reading, at most a minute, and the errors of it by reason.
+// lately is what happened within the span before the last status, at most a minute, and its errors by reason.
 func (h *history) lately(span time.Duration) (Sample, map[string]uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -153,7 +153,7 @@ func (r *ring[T]) each(fn func(T) bool) {
 	}
 }
 
-// correct replaces the last status, after something was changed: the next page shows what came of it.
+// correct replaces the last status after something was changed, so that the next page shows the change.
 func (h *history) correct(s *master.Status) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

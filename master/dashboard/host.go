@@ -163,7 +163,7 @@ func (d *Dashboard) hostList(r *http.Request, p *page) (any, error) {
 	return v, nil
 }
 
-// robotsWord is what robots.txt of a host says, in short.
+// robotsWord sums up the robots.txt of a host.
 type robotsWord struct {
 	Key   string // of the catalogue, behind robots.
 	Rules int
@@ -314,7 +314,7 @@ func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
 	return v, nil
 }
 
-// nodesView is who is with whom.
+// nodesView is which slave holds which hosts.
 type nodesView struct {
 	Boxes  []lending.Mailboxes // of the master's process
 	Slaves []slaveRow

@@ -38,9 +38,9 @@ type hostKey struct {
 	failed                  []string  // the words of their causes
 }
 
-// hostOrder is the table of one moment, by which people search and sort hundreds of thousands of hosts, whose rows lie
-// on disk by fingerprint. It does not change, but for the orders that were asked for. The rows that are shown are read
-// again, so that only their order is as old as the table.
+// hostOrder is the table of hosts at one moment, in which people search and sort hundreds of thousands of hosts; on
+// disk they are ordered by fingerprint. It does not change, except that orders are added when they are asked for. The
+// rows that are shown are read again, so that only their order is as old as the table.
 type hostOrder struct {
 	rows  []hostKey
 	total uint64 // hosts there are: more than rows when there are too many
@@ -117,7 +117,7 @@ var hostColumns = map[string]func(a, b *hostKey) int{
 
 const defaultSort = "-visited"
 
-// bareName is a host without its scheme, by which people look for it in an alphabet.
+// bareName is a host without its scheme, by which people expect it to be sorted.
 func bareName(host string) string {
 	_, name, found := strings.Cut(host, "://")
 	if !found {

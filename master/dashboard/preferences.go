@@ -47,7 +47,7 @@ func local(back string) string {
 	return back
 }
 
-// said is where to go back to after something was done, with the word for it.
+// said is where to go back to after something was done, with a parameter that says what.
 func said(back, word string) string {
 	u, err := url.Parse(local(back))
 	if err != nil {

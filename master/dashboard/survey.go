@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// survey is a view for which the whole state is read: while somebody looks, and seldom enough to cost a fiftieth of a
-// processor.
+// survey is a view for which the whole state is read: only while somebody looks, and seldom enough to cost a fiftieth
+// of a processor.
 type survey[T any] struct {
 	read    func(context.Context) (*T, error)
 	latest  atomic.Pointer[surveyed[T]] // nil: never read, or forgotten
-	patient time.Duration               // somebody waits so long for the first
+	patient time.Duration               // how long a reader waits for the first view
 	wanted  chan struct{}               // holds one when it is to be read again
 	idle    time.Duration               // the view is forgotten when nobody has looked for so long; 0: never
 	looked  atomic.Int64                // when somebody did last, unix ns

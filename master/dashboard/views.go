@@ -124,7 +124,7 @@ func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, v *view) {
 	d.write(w, v, p, http.StatusOK)
 }
 
-// misuse is the fault of the request; its text is a key of the catalogue.
+// misuse is an error in a request; key is that of its text in the catalogue.
 type misuse struct {
 	key    string
 	values []any // in the text
@@ -134,7 +134,7 @@ func wrong(key string, values ...any) misuse { return misuse{key, values} }
 
 func (m misuse) Error() string { return fmt.Sprint(m.key, m.values) }
 
-// noHost is the name of a host of which nothing is known.
+// noHost is the error for a host of which nothing is known, by its name.
 type noHost string
 
 func (n noHost) Error() string { return "no host " + string(n) }

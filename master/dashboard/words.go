@@ -19,8 +19,8 @@ import (
 //go:embed lang/*.json
 var catalogues embed.FS
 
-// words is one language: a catalogue of texts, and how numbers and times are written. A text that is not there is shown
-// by its key, so that a new word of another package (a reason, say) can be read at least.
+// words is one language: a catalogue of texts, and how numbers and times are written. Where a text is missing its key
+// is shown, so that a new word of another package (a reason, say) can at least be read.
 type words struct {
 	code   string // of the language, as in lang="…" and in the name of the file
 	text   map[string]string

@@ -30,7 +30,7 @@ func (f File) Answered(a *Answer, agent string, tdm bool) File {
 	rules := f.found
 	switch {
 	case f.TDM():
-		if !failed && a.Status == 200 { // what cannot be had reserves nothing
+		if !failed && a.Status == 200 { // a file that cannot be fetched reserves nothing
 			rules = f.found.Reserve(a.Body)
 		}
 		return File{Rules: rules}

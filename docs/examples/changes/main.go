@@ -1,5 +1,4 @@
-// Command changes visits a site again at each of its runs, and lists the pages whose content is another one than at the
-// last.
+// Command changes visits a site again at each run, and lists the pages whose content has changed since the last.
 //
 //	go run ./docs/examples/changes -contact you@example.org https://example.org/
 package main

@@ -1,4 +1,5 @@
-// Command ownrule crawls a site with a rule of its own: pages with a query are visited from the front page only.
+// Command ownrule crawls a site with a rule of its own: links to pages with a query are followed from the front page
+// only.
 //
 //	go run ./docs/examples/ownrule -contact you@example.org https://example.org/
 package main

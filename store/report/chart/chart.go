@@ -1,4 +1,5 @@
-// Package chart draws lines and bars as SVG: the figures of the simulators, the benchmarks and the report of a crawl.
+// Package chart draws lines and bars as SVG: the figures of the report and the statistics of a crawl, of the simulators
+// and the benchmarks.
 //
 // It is small on purpose. gonum/plot draws the same and more, and makes a stripped program 8 MB larger, a third of all
 // of henro; what the figures need is two axes, either of them logarithmic, and a legend. The text stays text, so that a
