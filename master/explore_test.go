@@ -1154,6 +1154,9 @@ func TestLeasesExplored(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x := newExploring(t)
 				in.depth += *deeper
+				if testing.Short() { // with the detector of races
+					in.depth--
+				}
 				states, steps, ends, fault := x.explore(in)
 				t.Logf("%d states, %d steps, %d ends", states, steps, ends)
 				if fault != "" {
