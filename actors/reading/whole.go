@@ -80,7 +80,7 @@ func (c *Crawl) Missing(prefix, temp string, fn func(*PageMissing) error) (*Whol
 			return err
 		}
 		defer func() { err = errors.Join(err, failures.Close()) }()
-		s, err := newSurvey(&Crawl{Dir: c.Dir, State: state, Settings: c.Settings, Scope: c.Scope}, failures.of)
+		s, err := newInspection(&Crawl{Dir: c.Dir, State: state, Settings: c.Settings, Scope: c.Scope}, failures.of)
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (c *Crawl) Missing(prefix, temp string, fn func(*PageMissing) error) (*Whol
 }
 
 // count looks at one page.
-func (s *survey) count(whole *Wholeness, page *store.Page, fn func(*PageMissing) error) error {
+func (s *inspection) count(whole *Wholeness, page *store.Page, fn func(*PageMissing) error) error {
 	whole.Pages++
 	var lacks *PageMissing
 	if err := s.walk(page, func(r *Requisite) {
@@ -141,7 +141,7 @@ func (c *Crawl) requisites(p *PageFound) error {
 	if p.Page.LastVisit.IsZero() || p.Page.Reason != 0 {
 		return nil
 	}
-	s, err := newSurvey(c, nil)
+	s, err := newInspection(c, nil)
 	if err != nil {
 		return err
 	}
@@ -160,8 +160,8 @@ func (c *Crawl) requisites(p *PageFound) error {
 	return nil
 }
 
-// survey follows pages to what they are made of.
-type survey struct {
+// inspection follows pages to what they are made of.
+type inspection struct {
 	*Crawl
 	regions admission.Regions
 	// failureOf is what came of the last visit of a URL that was visited and has no good answer; nil: the records are
@@ -195,13 +195,13 @@ func failureOf(p *store.Page) (failure, bool) {
 	return f, f != failure{}
 }
 
-func newSurvey(c *Crawl, failureOf func(string) (failure, bool, error)) (*survey, error) {
+func newInspection(c *Crawl, failureOf func(string) (failure, bool, error)) (*inspection, error) {
 	rules, err := scope.New(c.Settings.Scope) // what pages are made of may lie anywhere
 	if err != nil {
 		return nil, err
 	}
 	judged := &Crawl{State: c.State, Settings: c.Settings, Scope: rules}
-	return &survey{Crawl: judged, regions: admission.Remember(rules), failureOf: failureOf, left: linksRemembered,
+	return &inspection{Crawl: judged, regions: admission.Remember(rules), failureOf: failureOf, left: linksRemembered,
 		links: map[string][]outlink.Outlink{}, records: map[string]record{}}, nil
 }
 
@@ -215,7 +215,7 @@ type node struct {
 }
 
 // walk calls fn for everything that a page is made of, once, the nearest first.
-func (s *survey) walk(page *store.Page, fn func(*Requisite)) error {
+func (s *inspection) walk(page *store.Page, fn func(*Requisite)) error {
 	links, err := s.outlinks(page.URL)
 	if err != nil || len(links) == 0 {
 		return err
@@ -275,7 +275,7 @@ func loads(from *node, l *outlink.Outlink) bool {
 }
 
 // judge says whether something is there, and if not, why.
-func (s *survey) judge(page *store.Page, n *node, r *record, found *Requisite) error {
+func (s *inspection) judge(page *store.Page, n *node, r *record, found *Requisite) error {
 	missing := func(word string, says speech.Sentence) { found.Missing, found.Says = word, says }
 	reason := messages.Reason(r.reason)
 	switch {
@@ -292,7 +292,7 @@ func (s *survey) judge(page *store.Page, n *node, r *record, found *Requisite) e
 }
 
 // why says which rule keeps something out.
-func (s *survey) why(page *store.Page, n *node, r *record, missing func(string, speech.Sentence)) error {
+func (s *inspection) why(page *store.Page, n *node, r *record, missing func(string, speech.Sentence)) error {
 	if !r.known {
 		on := &admission.Page{URL: n.from.url, Host: weburl.HostOf(n.from.url), Depth: page.Depth,
 			Requisite: n.from.level, Failed: n.from.status >= 400}
@@ -338,7 +338,7 @@ func leftOut(fetched outlink.Classes, kind outlink.Kind) speech.Sentence {
 }
 
 // outlinks are the links of a URL at its last visit that a browser follows by itself.
-func (s *survey) outlinks(url string) (kept []outlink.Outlink, err error) {
+func (s *inspection) outlinks(url string) (kept []outlink.Outlink, err error) {
 	name := weburl.HostOf(url)
 	at := s.State.Partitions[s.State.PartitionOf(name)]
 	err = at.Links.Read(store.IDOf(name), fingerprint.URL(url), &s.reader, func(links *store.Links) error {
@@ -356,7 +356,7 @@ func (s *survey) outlinks(url string) (kept []outlink.Outlink, err error) {
 }
 
 // remembered are the outlinks of a URL, read once while there is room for them.
-func (s *survey) remembered(url string) ([]outlink.Outlink, error) {
+func (s *inspection) remembered(url string) ([]outlink.Outlink, error) {
 	if kept, ok := s.links[url]; ok {
 		return kept, nil
 	}
@@ -370,7 +370,7 @@ func (s *survey) remembered(url string) ([]outlink.Outlink, error) {
 }
 
 // room makes room for so many links or records.
-func (s *survey) room(n int) {
+func (s *inspection) room(n int) {
 	if s.left -= n; s.left < 0 {
 		clear(s.links)
 		clear(s.records)
@@ -379,7 +379,7 @@ func (s *survey) room(n int) {
 }
 
 // lookUp finds the records of some URLs.
-func (s *survey) lookUp(nodes []*node) error {
+func (s *inspection) lookUp(nodes []*node) error {
 	wanted := make([]map[string]struct{}, len(s.State.Partitions)) // of visited ones, whose records are to be read
 	s.room(len(nodes))
 	for _, n := range nodes {

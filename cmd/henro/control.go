@@ -167,11 +167,11 @@ func newStopCommand() *cobra.Command {
 
 func newSeedsCommand() *cobra.Command {
 	var c control
-	seeds := &cobra.Command{Use: "seeds", Short: "Seeds of the running crawl",
+	seeds := &cobra.Command{Use: "seeds", Short: "Add seeds to a running crawl",
 		Example: "  henro seeds add https://example.org/"}
 	var crawl config.Crawl
 	add := &cobra.Command{
-		Use: "add SEED…", Short: "Add seeds to the running crawl",
+		Use: "add SEED…", Short: "Add seeds to a running crawl",
 		Example: "  henro seeds add --depth 2 https://example.org/",
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			parsed, err := crawl.Seeds(arguments, cmd.InOrStdin())

@@ -102,7 +102,7 @@ takes no work and leaves nothing behind.`,
 			d.peers.Register(f, "127.0.0.1:0",
 				"127.0.0.1:0")
 			f.StringVar(&d.masters, "masters", "",
-				"the same as of henro-master, on a machine that is to run a standby: `HOST:PORT`")
+				"`HOST:PORT` that a standby master on this machine will have as --masters")
 		}},
 		config.Group{Title: "How to work", Register: func(f *pflag.FlagSet) {
 			f.StringVar(&d.dir, "dir", "slave", "`DIR` that the archive will lie in")

@@ -35,7 +35,7 @@ func newExportCommand() *cobra.Command {
 			if to == "wacz" || to == "" && strings.HasSuffix(arguments[0], ".wacz") {
 				return exportWACZ(cmd.OutOrStdout(), cmd.ErrOrStderr(), wacz.DefaultOptions(), r.dir, arguments[0])
 			}
-			o, err := orderOf(what, to, arguments[0])
+			o, err := exportOf(what, to, arguments[0])
 			if err != nil {
 				return err
 			}
@@ -73,9 +73,9 @@ and NAME.hosts; graphml is for small crawls.`)
 	return b.String()
 }
 
-// orderOf reads the flags.
-func orderOf(what, to, path string) (export.Order, error) {
-	o := export.Order{Format: to, Path: path}
+// exportOf reads the flags of an export.
+func exportOf(what, to, path string) (export.Options, error) {
+	o := export.Options{Format: to, Path: path}
 	if o.Format == "" {
 		o.Format = export.FormatOf(path)
 		if end := filepath.Ext(path); o.Format == "" && len(end) > 1 && path != "-" {
@@ -106,7 +106,7 @@ func orderOf(what, to, path string) (export.Order, error) {
 	return o, nil
 }
 
-func runExport(cmd *cobra.Command, source *tables.Source, o export.Order) error {
+func runExport(cmd *cobra.Command, source *tables.Source, o export.Options) error {
 	bar, start, rows := newBar(cmd.ErrOrStderr()), time.Now(), map[string]int64{}
 	began := map[string]time.Time{}
 	o.Progress = func(table string, n int64) {
@@ -129,7 +129,7 @@ func runExport(cmd *cobra.Command, source *tables.Source, o export.Order) error 
 }
 
 // sayExported says what was written.
-func sayExported(w io.Writer, o export.Order, rows map[string]int64, took time.Duration) {
+func sayExported(w io.Writer, o export.Options, rows map[string]int64, took time.Duration) {
 	if o.Path == "-" {
 		return
 	}

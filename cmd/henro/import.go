@@ -27,7 +27,7 @@ anything is written: input that cannot be read changes nothing. What the crawl h
 history.
 
 All pages in the archives become pages of the crawl, in scope or not, and are visited by their timetable with
-henro crawl --continuous; their links are followed once a page that was crawled links to them.`,
+henro crawl --continuous. Links on such a page are followed once a crawled page links to it.`,
 		Example: `  henro import --dir news old.cdxj.gz
   henro import --dir news old/warc
   henro crawl --dir news --continuous --contact you@example.org https://example.org/`,

@@ -39,17 +39,18 @@ many entries of the log each lacks. The master that leads answers.`,
 	}
 	cmd.Flags().Bool("json", false, "as JSON")
 	cmd.AddCommand(
-		order("master", "move", "Have another master lead", "Have another master lead, which has a vote.", show),
-		order("master", "remove", "Take a master out of the group", `Take a master out of the group, after it has ended
-for good. One that still runs as a standby is added again; one whose disk was lost may then come back under its name.`,
-			show))
+		nodeCommand("master", "move", "Have another master lead", "Have another master with a vote lead.", show),
+		nodeCommand("master", "remove", "Take a master out of the group", `Take a master out of the group, after it has
+ended for good. One that still runs as a standby is added again; one whose disk was lost may then come back under its
+name.`, show))
 	c.register(append(cmd.Commands(), cmd)...)
 	cmd.AddCommand(newRecoverCommand())
 	return cmd
 }
 
-// order is a command to a master or a slave, by its name.
-func order(what, verb, short, long string, show func(cmd *cobra.Command, method, path string) error) *cobra.Command {
+// nodeCommand makes a command to a master or a slave, by its name.
+func nodeCommand(what, verb, short, long string,
+	show func(cmd *cobra.Command, method, path string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " NAME", Short: short, Long: long, Example: "  henro " + what + "s " + verb + " pc-02",
 		Args: takes(1, 1, "which "+what+"? henro "+what+"s lists them"),
@@ -74,7 +75,9 @@ func newRecoverCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "recover", Short: "Make one copy of the state the only one, when most masters are lost for good",
 		Long: `Make the copy of the state in --dir that of a master alone, when so many of its masters are lost for good
-that none can lead. Know before: ` + atStake + `.`,
+that none can lead. Know before:
+
+` + atStake + `.`,
 		Example: "  henro masters recover --dir crawl --yes", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path := filepath.Join(dir, "state")

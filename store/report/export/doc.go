@@ -59,8 +59,8 @@ func FormatOf(path string) string {
 	return ""
 }
 
-// Order says what is written where.
-type Order struct {
+// Options say what is written where.
+type Options struct {
 	Tables   []string                       // of package tables; several for sqlite only
 	Format   string                         // one of Formats
 	Path     string                         // of the file; "-": Stdout
@@ -69,7 +69,7 @@ type Order struct {
 }
 
 // Run writes a table, or several.
-func Run(ctx context.Context, source *tables.Source, o Order) error {
+func Run(ctx context.Context, source *tables.Source, o Options) error {
 	stream := streams[o.Format]
 	switch {
 	case !slices.Contains(Formats, o.Format):
@@ -107,7 +107,7 @@ func Run(ctx context.Context, source *tables.Source, o Order) error {
 	})
 }
 
-func writeTable(ctx context.Context, source *tables.Source, o Order,
+func writeTable(ctx context.Context, source *tables.Source, o Options,
 	stream func(io.Writer, *tables.Table) (Writer, error), to io.Writer) error {
 	table := tables.Named(o.Tables[0])
 	out := bufio.NewWriterSize(to, 1<<18)

@@ -36,7 +36,7 @@ func source(t testing.TB, w tablestest.Web) *tables.Source {
 
 func run(t testing.TB, s *tables.Source, format, path string, names ...string) {
 	t.Helper()
-	if err := export.Run(context.Background(), s, export.Order{Tables: names, Format: format, Path: path}); err != nil {
+	if err := export.Run(context.Background(), s, export.Options{Tables: names, Format: format, Path: path}); err != nil {
 		t.Fatalf("%v to %s: %v", names, format, err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*.part")); len(left) > 0 {
@@ -316,7 +316,7 @@ func TestWhatIsRefusedLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	stopped, stop := context.WithCancel(context.Background())
 	stop()
-	for name, o := range map[string]export.Order{
+	for name, o := range map[string]export.Options{
 		"no such format":           {Tables: []string{"pages"}, Format: "xlsx", Path: "x"},
 		"no such table":            {Tables: []string{"words"}, Format: "csv", Path: "x"},
 		"two tables in one file":   {Tables: []string{"pages", "links"}, Format: "csv", Path: "x"},
@@ -332,7 +332,7 @@ func TestWhatIsRefusedLeavesNothing(t *testing.T) {
 		}
 	}
 	large := source(t, tablestest.Web{Pages: 3 * 1 << 14, Out: 1, Hosts: 5})
-	if err := export.Run(stopped, large, export.Order{Tables: []string{"pages"}, Format: "csv",
+	if err := export.Run(stopped, large, export.Options{Tables: []string{"pages"}, Format: "csv",
 		Path: filepath.Join(dir, "stopped.csv")}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a stopped export ends with %v, want %v", err, context.Canceled)
 	}
@@ -368,7 +368,7 @@ func benchmarkExport(b *testing.B, s *tables.Source, format string) {
 		debug.FreeOSMemory()
 		path, most, size, before := filepath.Join(b.TempDir(), "links."+format), 0.0, int64(0), processorTime(b)
 		standing := residentMB(b) // what making the state has left
-		if err := export.Run(context.Background(), s, export.Order{Tables: []string{"links"}, Format: format,
+		if err := export.Run(context.Background(), s, export.Options{Tables: []string{"links"}, Format: format,
 			Path: path, Progress: func(_ string, rows int64) {
 				if rows%(1<<18) < 1<<14 {
 					most = max(most, residentMB(b))

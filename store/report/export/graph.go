@@ -32,7 +32,7 @@ type graph struct {
 }
 
 // newGraph shows the URLs in the order of their numbers to node, and returns the arcs.
-func newGraph(ctx context.Context, source *tables.Source, o Order, node func(url []byte) error) (g *graph, err error) {
+func newGraph(ctx context.Context, source *tables.Source, o Options, node func(url []byte) error) (g *graph, err error) {
 	memory := source.Memory
 	if memory == 0 {
 		memory = sorter.Memory
@@ -60,7 +60,7 @@ func newGraph(ctx context.Context, source *tables.Source, o Order, node func(url
 }
 
 // gather adds all URLs, many of them more than once, and the arcs: fingerprint of the URL from ‖ that of the URL to.
-func gather(ctx context.Context, source *tables.Source, o Order, urls, arcs *sorter.Sorter) error {
+func gather(ctx context.Context, source *tables.Source, o Options, urls, arcs *sorter.Sorter) error {
 	follow := map[string]bool{}
 	for kind := range 256 {
 		if k := outlink.Kind(kind); k.Navigates() {
@@ -163,7 +163,7 @@ func (g *graph) each(fn func(from, to int64) error) error {
 // writeLAW writes STEM.graph-txt, with a line for each node that lists the nodes it links to, and beside it STEM.urls,
 // their URLs, and STEM.hosts, "host<TAB>number of nodes" for each run of nodes with one host, which the lab's
 // simulate frontier reads.
-func writeLAW(ctx context.Context, source *tables.Source, o Order) error {
+func writeLAW(ctx context.Context, source *tables.Source, o Options) error {
 	stem := strings.TrimSuffix(o.Path, ".graph-txt")
 	return appear(stem+".graph-txt", func(graphPart string) error {
 		return appear(stem+".hosts", func(hostsPart string) error {
@@ -179,7 +179,7 @@ func writeLAW(ctx context.Context, source *tables.Source, o Order) error {
 }
 
 // writeNodes makes the graph and writes the files beside it.
-func writeNodes(ctx context.Context, source *tables.Source, o Order, urlsPath, hostsPath string) (g *graph, err error) {
+func writeNodes(ctx context.Context, source *tables.Source, o Options, urlsPath, hostsPath string) (g *graph, err error) {
 	err = create(urlsPath, func(to io.Writer) error {
 		urls := bufio.NewWriterSize(to, 1<<18)
 		return create(hostsPath, func(to io.Writer) error {
@@ -251,7 +251,7 @@ func (g *graph) writeASCII(to io.Writer) error {
 const graphMLNodes = 200_000
 
 // writeGraphML writes the graph with the URLs and hosts of its nodes.
-func writeGraphML(ctx context.Context, source *tables.Source, o Order) error {
+func writeGraphML(ctx context.Context, source *tables.Source, o Options) error {
 	return appear(o.Path, func(part string) error {
 		return create(part, func(to io.Writer) error {
 			w := bufio.NewWriterSize(to, 1<<18)
