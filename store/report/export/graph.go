@@ -32,7 +32,8 @@ type graph struct {
 }
 
 // newGraph shows the URLs in the order of their numbers to node, and returns the arcs.
-func newGraph(ctx context.Context, source *tables.Source, o Options, node func(url []byte) error) (g *graph, err error) {
+func newGraph(ctx context.Context, source *tables.Source, o Options, node func(url []byte) error) (g *graph,
+	err error) {
 	memory := source.Memory
 	if memory == 0 {
 		memory = sorter.Memory
@@ -179,7 +180,8 @@ func writeLAW(ctx context.Context, source *tables.Source, o Options) error {
 }
 
 // writeNodes makes the graph and writes the files beside it.
-func writeNodes(ctx context.Context, source *tables.Source, o Options, urlsPath, hostsPath string) (g *graph, err error) {
+func writeNodes(ctx context.Context, source *tables.Source, o Options, urlsPath, hostsPath string) (g *graph,
+	err error) {
 	err = create(urlsPath, func(to io.Writer) error {
 		urls := bufio.NewWriterSize(to, 1<<18)
 		return create(hostsPath, func(to io.Writer) error {
