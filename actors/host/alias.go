@@ -28,17 +28,17 @@ type aliases struct {
 	judge *judge
 
 	beliefs alias.Beliefs
-	order   *alias.Order // of a person; nil: there is none
+	order   *alias.Order // what a person has said; nil: nothing
 	// held pages that were asked about, by their URLs at the representative; nil: none
 	asked     map[string]store.Entry
-	nextAt    time.Time               // before which nothing is asked
-	wait      time.Duration           // between the last questions
+	nextAt    time.Time               // the representative is not asked before
+	wait      time.Duration           // between the last two questions to it
 	changed   bool                    // the beliefs are to be written
-	heldUntil time.Time               // while a review is awaited
-	reviews   map[reviewKey]time.Time // asked for, until when an answer is waited for
+	heldUntil time.Time               // no page is visited before, since a review is awaited; zero: none is
+	reviews   map[reviewKey]time.Time // until when an answer to each is waited for
 }
 
-// The names of the notes of what a host believes, and of the order of a person about that.
+// The names of the notes: what the host believes, and what a person has said.
 const (
 	BeliefsNote = "alias"
 	OrderNote   = "alias-order"
@@ -66,7 +66,7 @@ func (a *aliases) Changed(bool) (note []byte, is bool) {
 	return note, true
 }
 
-// aliasOrder is the order of a person about what the host stands for. The Master writes the note.
+// aliasOrder is what a person has said of whom the host stands for. The Master writes the note.
 type aliasOrder struct {
 	silent
 	of *aliases
@@ -81,7 +81,7 @@ func (o *aliasOrder) Restore(note []byte) (err error) {
 	return err
 }
 
-// ReadOrder reads the order of a person as it was noted; nil: there is none.
+// ReadOrder reads the note of what a person has said; nil: nothing.
 func ReadOrder(note []byte) (order *alias.Order, err error) {
 	if len(note) > 0 {
 		order = &alias.Order{}
@@ -93,16 +93,17 @@ func ReadOrder(note []byte) (order *alias.Order, err error) {
 const (
 	// aliasBatch bounds the pages of an alias that are asked about at once.
 	aliasBatch = 1000
-	// the representative is asked again after so long, twice as long each time that it had nothing new; the Finder
-	// reads all records of a partition for an answer
+	// the representative is asked again after aliasWait, and after twice as long each time that it had nothing new: the
+	// Finder reads all records of a partition for an answer
 	aliasWait, aliasWaitMost = 10 * time.Second, time.Hour
 	// reviewWait is how long an answer is waited for until a review is asked for again
 	reviewWait = 5 * time.Minute
-	// no page of a host is visited for so long while a review decides whether it is an alias: two scans
+	// reviewHold is how long at most no page of a host is visited, while a review decides whether it is an alias: two
+	// scans of the Finder
 	reviewHold = time.Minute
 	// reviewsMost bounds what a Host remembers of the reviews that it has asked for
 	reviewsMost = 16
-	// aliasRest is until when a known page of an alias is put off
+	// aliasRest is for how long a known page of an alias is put off
 	aliasRest = 7 * aDay
 )
 
@@ -143,7 +144,8 @@ func oneOf[T ~uint8](word, first, second, third string) (T, error) {
 	return T(at), nil
 }
 
-// take takes a fact about the host being another under a second name, if it is one.
+// take takes a fact about the host being another under a second name, or about pages that wait again. It reports
+// whether the fact is one of these.
 func (a *aliases) take(fact any) bool {
 	switch m := fact.(type) {
 	case *protocol.TextsCompared:
@@ -189,7 +191,8 @@ func (a *aliases) writeBeliefs(before string, urgent bool) {
 	a.loan.announceAgain()
 }
 
-// review asks for what has to be known before the host is an alias. Meanwhile it is not visited, if that may be spared.
+// review asks for what has to be known before the host counts as an alias. If it may become one by the answer, it is
+// not visited until then, reviewHold at most.
 func (a *aliases) review() {
 	ask := func(of reviewKey) bool {
 		if a.now.Before(a.reviews[of]) {
@@ -255,7 +258,7 @@ func (a *aliases) Saw(v *Visit) {
 	a.changed = a.beliefs.Answered(a.name, page.URL[len(a.name):], to, a.now) || a.changed
 }
 
-// takeOrder takes the order of a person about what the host is, which is on disk already.
+// takeOrder takes what a person has said of whom the host stands for, which is on disk already.
 func (a *aliases) takeOrder(m *protocol.AliasOrdered) {
 	before := a.of()
 	a.order = &m.Order
@@ -266,8 +269,9 @@ func (a *aliases) takeOrder(m *protocol.AliasOrdered) {
 	a.loan.announceAgain()
 }
 
-// represented sees to what follows from another representative than before: the lease is asked back whose pages the
-// other has, and what was given up for the one before waits again once w is written.
+// represented does what follows if the host has another representative than before. A new one may have the pages of the
+// lease, which is asked back. Without one, the pages that were given up for the one before wait again once w is
+// written.
 func (a *aliases) represented(before string, w *protocol.Write) {
 	switch a.of() {
 	case before:
@@ -282,8 +286,9 @@ func (a *aliases) represented(before string, w *protocol.Write) {
 	a.loan.line.retryAt = time.Time{}
 }
 
-// hold takes the pages out of what may be lent that the representative may have, and asks about them.
-func (a *aliases) hold(fresh, due []store.Entry) (lent, known []store.Entry) {
+// hold leaves out the pages that the representative may have, and asks it about them. It returns the pages that are
+// visited under the host's own name.
+func (a *aliases) hold(fresh, due []store.Entry) (ownFresh, ownDue []store.Entry) {
 	of := a.of()
 	if of == "" {
 		if a.now.Before(a.heldUntil) {
@@ -305,16 +310,16 @@ func (a *aliases) hold(fresh, due []store.Entry) (lent, known []store.Entry) {
 		}
 		return rest
 	}
-	lent, known = sift(fresh), sift(due)
+	ownFresh, ownDue = sift(fresh), sift(due)
 	if len(held) == 0 {
-		return lent, known
+		return ownFresh, ownDue
 	}
-	if !a.now.Add(a.o.LookAhead).Before(a.nextAt) { // the Master lends a host so much too early
+	if !a.now.Add(a.o.LookAhead).Before(a.nextAt) { // the Master lends a host that much early
 		a.asked, a.nextAt = held, a.now.Add(max(a.wait, aliasWait))
 		a.askRepresentative(&representatives{}, of)
 	}
 	a.loan.line.retryAt = a.nextAt
-	return lent, known
+	return ownFresh, ownDue
 }
 
 // takeCounterparts takes what the representative has of the pages that were asked about.
@@ -346,7 +351,8 @@ func (a *aliases) takeCounterparts(m *protocol.RecordsFound) {
 	a.loan.announceAgain()
 }
 
-// decide decides about one held page.
+// decide decides about a held page, whose counterpart at the representative has the URL. answered: the representative
+// has visited that; has: it has a page there.
 func (a *aliases) decide(w *protocol.Write, entry store.Entry, url string, has, answered bool) {
 	page := &entry.Page
 	a.judge.beginVisited(page)

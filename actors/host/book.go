@@ -20,7 +20,7 @@ const (
 	Hosts               // the parent of all Hosts
 	Partition           // answers with a fact
 	Skips               // the writer of skipped.jsonl
-	Self                // after a while, in the place of what was to come later
+	Self                // after Effect.After; it replaces the one that is still to come
 	Log                 // an error, or Failing
 )
 
@@ -28,7 +28,7 @@ const (
 type Effect struct {
 	To      Recipient
 	Message any
-	After   time.Duration // of Self
+	After   time.Duration // to Self alone: how much later
 }
 
 // Failing says that a host has begun to fail requests, or fails them otherwise than before.
@@ -69,10 +69,10 @@ type openLease struct {
 	phase     leasePhase
 	processed uint64                // facts taken, some perhaps not stored yet
 	pages     map[string]store.Page // lent, by position
-	more      []outlink.Outlink     // of the next PageVisited
+	more      []outlink.Outlink     // links of the next PageVisited, which came ahead of it
 	// changefreq of pages that a sitemap read under this lease names, by fingerprint; wishesKept at most
 	wishes map[uint64]outlink.Frequency
-	// facts that brought more: only here, so they count as stored when their page is
+	// facts that brought more: they are in memory only, and count as stored when their page is
 	parts uint64
 	queue []*messages.Fact // not taken yet
 	terms terms
@@ -83,17 +83,17 @@ type leasePhase uint8
 const (
 	taking  leasePhase = iota // facts are taken as they come
 	looking                   // the records of pages lent before a restart are awaited
-	refused                   // its holder reported what cannot be: no more facts are taken, it ends by LeaseVoid
+	refused                   // its holder reported what cannot be true: no more facts are taken, LeaseVoid ends it
 	over                      // it ends with what is being written
 )
 
 // What comes back with Written.
 type (
-	// LentTag is that of a lease, which then goes to its slave.
+	// LentTag comes back with a lease that is about to go to its slave.
 	LentTag    struct{ Lease uint64 }
-	closedTag  struct{} // of the end of a lease
-	refusedTag struct{}
-	movedTag   struct{}
+	closedTag  struct{} // the end of a lease
+	refusedTag struct{} // what had to be written before a Lend is refused
+	movedTag   struct{} // pages of the overflow, put back onto the time queue
 )
 
 // New makes the book of a host of which nothing is known yet: HostRestored is the first fact that it takes.
@@ -188,8 +188,8 @@ func (b *Book) take(fact any) bool {
 	return true
 }
 
-// takeFound takes which pages are there and have been said to have changed. URLs of a notice that are not known
-// become candidates, as if a sitemap had named them that the page with most depth left has linked to.
+// takeFound takes the known pages that are said to have changed. New URLs of a notice become candidates, as if the page
+// with most depth left had linked to a sitemap that names them.
 func (b *Book) takeFound(m *protocol.PagesFound) {
 	if m.Notice != nil && len(m.Notice.New) > 0 {
 		page := &m.Entries[0].Page
@@ -242,7 +242,7 @@ func (b *Book) restore(m *protocol.HostRestored) {
 	b.loan.becomeIdle()
 }
 
-// written goes on where a write had to come first.
+// written goes on with what waited for a write.
 func (b *Book) written(tag any) {
 	switch tag := tag.(type) {
 	case *LentTag:

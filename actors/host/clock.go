@@ -11,14 +11,14 @@ import (
 	"henro/store"
 )
 
-// clock says when a host may be asked, how often, and how much of that a lease may take.
+// clock says when a host may be asked, how often, and how many visits a lease may have.
 type clock struct {
 	politeness.State // with the timetable, which the schedule keeps
 
-	o       *Options // of base
-	verdict politeness.Verdict
-	askedAt time.Time // end of the latest request
-	// before which no host that shares this host's clock may be asked: its pace, without the rests that are its own
+	o       *Options           // of base
+	verdict politeness.Verdict // on the timetable, when it was planned last
+	askedAt time.Time          // end of the latest request
+	// no host that shares this host's clock may be asked before: its pace counts for them, its back-off does not
 	othersAt time.Time
 }
 
@@ -36,16 +36,16 @@ func (c *clock) observe(status uint32, reason messages.Reason, started time.Time
 	}
 }
 
-// ended lets the interval run from the end of a request, for this host and for those who share its clock. Of its rests
-// only those that it asked for, being asked too much, are theirs too: no answer under one name says nothing of the
-// others.
+// ended lets the interval run from the end of a request, for this host and for those that share its clock. These keep
+// no rest of this host but one that it asked for because it is asked too much (observe): that one name does not answer
+// says nothing of the others.
 func (c *clock) ended(at time.Time) {
 	c.askedAt = later(c.askedAt, at)
 	c.Allow(at.Add(c.interval()))
 	c.othersAt = later(c.othersAt, at.Add(c.Pace(&c.o.Politeness)))
 }
 
-// outcomeOf puts what came of a visit into the words of politeness.
+// outcomeOf is what package politeness makes of a status, or of the reason that there is none.
 func outcomeOf(status uint32, reason messages.Reason) politeness.Outcome {
 	switch reason {
 	case messages.Reason_NONE:
@@ -105,7 +105,7 @@ func (c *clock) pageLimit(m *protocol.Lend) int {
 	return left
 }
 
-// limit leaves out the pages beyond the limit of a lease. Requisites are beyond every limit.
+// limit leaves out the pages beyond the limit of a lease. Requisites do not count.
 func (c *clock) limit(due []store.Entry, m *protocol.Lend) []store.Entry {
 	left := c.pageLimit(m)
 	if left == 0 {
@@ -120,7 +120,8 @@ func (c *clock) limit(due []store.Entry, m *protocol.Lend) []store.Entry {
 	})
 }
 
-// full reports that as many pages of the host were visited as are wanted. Known pages are still visited again.
+// full reports that as many pages of the host were visited as are wanted. A crawl that visits known pages again has no
+// such limit.
 func (c *clock) full() bool {
 	return !c.o.Continuous && !c.o.Again && c.o.MaxPages > 0 && c.Pages() >= c.o.MaxPages
 }
@@ -131,9 +132,8 @@ func (c *clock) restsLong() bool {
 	return interval > c.o.LeaseSpan && interval > c.Pace(&c.o.Politeness)
 }
 
-// givenUp reports that a crawl that is to end should not wait for the host any longer: it, or its robots.txt, has
-// failed too often, or it rests after a failure for longer than the crawl has patience, which is how long it asked for
-// or the back-off has become.
+// givenUp reports that a crawl that is to end should not wait for the host any longer: the host, or its robots.txt, has
+// failed too often, or it rests longer than Options.Patience, since it asked for that or by its back-off.
 func (c *clock) givenUp(now time.Time, robotsFailures int) bool {
 	if c.o.Continuous {
 		return false

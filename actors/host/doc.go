@@ -3,8 +3,8 @@
 //
 // A Book is what a Host actor knows. Updated takes a fact, at a moment, changes the Book and returns what is to be
 // done: messages, and to whom. Its parts are the clock (when the host may be asked), robotsBook, the line of waiting
-// pages, the schedule (when each page is due again), the judge (links, stop list), the loan with its openLease and the
-// terms by which reports are believed, ruleRoom and aliases; base is what they share.
+// pages, the schedule (when each page is due again), the judge (links), the loan with its openLease and the terms by
+// which reports are believed, and the features (stop list, URL rules, aliases and more); base is what they share.
 // Nothing here knows of actors, clocks or disks, so whole lives of a host are scripts (testdata/*.script). Unlike the
 // book of leases (master/ledger) a Book is changed in place: it holds the stop list, the session ids and the pages of a
 // lease, too much to copy for a visit.
@@ -20,8 +20,8 @@
 //
 // Invariants:
 //   - at most one lease is open, and it is on disk before its first request can be made;
-//   - the next lease begins no sooner than the interval after the last request of the one before, on whatever slave:
-//     since a slave is not believed when that was, the interval runs from the moment the lease is known to be over;
+//   - the next lease begins no sooner than the interval after the last request of the one before, on whatever slave: a
+//     slave is not believed when that was, so the interval runs from the moment at which the lease is known to be over;
 //   - a fact changes anything only if it is the one due next (seq), so facts may come twice, late, or out of order;
 //   - a fact changes anything only if it can be true under its lease (terms); one that cannot ends the lease;
 //   - the timetable is changed by the schedule alone.

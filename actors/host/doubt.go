@@ -17,14 +17,14 @@ import (
 
 // terms bound what can truly be reported under a lease.
 type terms struct {
-	restored bool      // by an earlier start: of pages and moments nothing is known but what is on disk
+	restored bool      // the lease was read from disk: what it lent and when it began is not known
 	since    time.Time // when it was prepared: no request of it is older
 	visits   int       // reported
-	follow   bool      // visits of pages that were not lent
+	follow   bool      // visits of pages that were not lent may be reported
 	robots   bool      // rules of robots.txt may be reported
 	answers  int       // of robots.txt, reported
-	learned  bool      // rules of robots.txt that let some be asked were reported under it
-	// depths of the pages lent, each once; a followed page is behind one of them
+	learned  bool      // a robots.txt that could be had, or redirects elsewhere, was reported
+	// depths of the pages lent, each once; a page that was followed is links deeper than one of them
 	depths   []place
 	reported map[uint64]struct{} // fingerprints of positions of pages lent and of URLs of pages followed
 }
@@ -33,16 +33,16 @@ type terms struct {
 type place struct{ depth, left uint8 }
 
 const (
-	// ageSlack is how much older than its lease, or longer than it is ago, a request may be reported to be: the clocks
-	// of two machines run at different speeds, and either may have slept.
+	// ageSlack is how long before its lease a request may have begun by its report, and how long after the report it
+	// may have ended: the clocks of two machines run at different speeds, and either may have slept.
 	ageSlack = time.Minute
-	// restoredAge bounds the age of requests under a lease of an earlier start, of which it is not known when it began.
+	// restoredAge bounds the age of requests under a restored lease.
 	restoredAge = 30 * 24 * time.Hour
 	// maxSeqAhead bounds how far facts overtake each other: a report holds far fewer.
 	maxSeqAhead = 1 << 20
 	// maxVisits is beyond the visits of a lease, and bounds what is remembered of them.
 	maxVisits = 2 * maxBudget
-	// maxParts bounds the facts that bring links of one page ahead of it, of 50,000 links at most.
+	// maxParts bounds the facts that bring links of a page ahead of it. A page has 50,000 links at most.
 	maxParts = 1 << 10
 	// maxRetryAfter is the bound of package fetch.
 	maxRetryAfter = 24 * time.Hour
@@ -91,7 +91,7 @@ func (l *openLease) doubt(f *messages.Fact, j *judge) string {
 	return ""
 }
 
-// within reports that so long ago, in nanoseconds, the lease was there.
+// within reports that the lease was there ns nanoseconds ago.
 func (t *terms) within(ns int64, now time.Time) bool {
 	age := restoredAge
 	if !t.restored { // the monotonic clock stands still while a machine sleeps
@@ -165,14 +165,14 @@ func (l *openLease) doubtVisit(v *messages.PageVisited, j *judge) string {
 	case t.visits >= maxVisits:
 		return "more visits than the lease allows"
 	case v.BodyBytes > maxBodyBytes:
-		return "a payload that cannot be"
+		return "a payload larger than any that is read"
 	case len(v.Cookies) > maxCookies:
 		return "more cookies than are kept"
 	case v.Depth < 0 || v.Depth > outlink.MaxDepth || v.DepthLeft >= outlink.UnlimitedDepth ||
 		v.Redirects > math.MaxUint8 || v.Attempts > math.MaxUint8:
 		return "a depth that no page has"
 	case len(v.Via) > weburl.MaxLength:
-		return "a requisite named by what is no URL"
+		return "a requisite of a page whose URL is too long"
 	case lent && page.URL != "":
 	case !t.follow:
 		return "a page that was not lent, and not to be followed"
@@ -189,7 +189,7 @@ func (l *openLease) doubtVisit(v *messages.PageVisited, j *judge) string {
 	return ""
 }
 
-// isURL reports that a text is a URL of the host, in the form that we write. That of the page lent is.
+// isURL reports that a text is a URL of the host, in its canonical form. That of the page lent is.
 func isURL(url string, lent *store.Page, host string) bool {
 	if url != "" && url == lent.URL {
 		return true
@@ -198,7 +198,7 @@ func isURL(url string, lent *store.Page, host string) bool {
 	return err == nil && u.String() == url && u.Host() == host
 }
 
-// same reports that a lent page is at the URL, which the slave has read and written again.
+// same reports that a URL, which the slave has read and written again, is that of the page lent.
 func same(url, lent string) bool {
 	if url == lent {
 		return true
@@ -207,8 +207,8 @@ func same(url, lent string) bool {
 	return err == nil && read.String() == url
 }
 
-// reaches reports that a page followed inside the lease can be at a place: behind each link there is one less left, and
-// a redirect leaves it as it was. One with less left than it has does no harm: the links to it say how much it has.
+// reaches reports that a page followed inside the lease can be at a place: each link on the way takes one off what is
+// left, and a redirect takes none. Less left than the page has does no harm: the links to it say how much it has.
 func (t *terms) reaches(to place, r *admission.Rules) bool {
 	for _, p := range t.depths {
 		links, left := int(to.depth)-int(p.depth), int(p.left)

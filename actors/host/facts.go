@@ -39,8 +39,8 @@ func (b *Book) takeEntries(m *protocol.EntriesLoaded) {
 	b.takeFacts()
 }
 
-// endLease ends a lease whose slave did not report its end. One that is being prepared ends once it is known
-// what to do with its pages.
+// endLease ends a lease whose slave did not report its end. One that is still being prepared is refused, or ends as
+// soon as it is written.
 func (b *Book) endLease(id uint64) {
 	switch {
 	case b.loan.phase == preparing && b.loan.lend.order.Lease == id:
@@ -52,7 +52,7 @@ func (b *Book) endLease(id uint64) {
 	}
 }
 
-// takeFacts takes what is due next out of the queue: the decisions about each visit, then what follows for all.
+// takeFacts takes the facts whose turn it is, decides about each visit, and has what came of all of them written.
 func (b *Book) takeFacts() {
 	l := b.loan.lease
 	if l.phase != taking {

@@ -10,8 +10,8 @@ import (
 	"henro/store"
 )
 
-// Feature is something that a host's pages show, beside its clock, its robots.txt and its timetable: it learns from
-// visits, decides about links, and keeps a note beside the record of the host.
+// Feature is something known of a host beside its clock, its robots.txt and its timetable: it learns from visits,
+// decides about links, and keeps a note beside the record of the host.
 type Feature interface {
 	// Name is that of its note, which no other feature has.
 	Name() string
@@ -23,14 +23,14 @@ type Feature interface {
 	Refuses(url string, now time.Time) admission.Reason
 	// Follows reports whether links may be followed inside leases, by slaves that do not ask the feature.
 	Follows() bool
-	// Changed returns the note if it is to be written with what is written now, which may end the lease; nil: it goes.
+	// Changed returns the note if it is to be written now; a nil note is removed. leaseEnds: this write ends the lease.
 	Changed(leaseEnds bool) (note []byte, is bool)
 }
 
-// Visit is one visit as features see it.
+// Visit is a visit as features see it.
 type Visit struct {
 	Fact  *messages.PageVisited
-	Page  *store.Page // as it is from now on
+	Page  *store.Page // the record after the visit
 	Links []outlink.Outlink
 	First bool // the page was not visited before
 	At    time.Time

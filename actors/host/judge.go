@@ -18,32 +18,32 @@ import (
 )
 
 // judge turns the outlinks of one host's pages into candidates: package admission decides, and the judge counts what
-// is not taken and reports it, each URL and reason once. It holds what decides about the host's own URLs: the stop list
-// and the session ids.
+// is not taken and reports it, each URL and reason once. It holds what decides about the host's own URLs: the stop
+// list, the session ids and the URL rules.
 type judge struct {
 	*base
 
 	regions admission.Regions
-	known   admission.Host // this host; robots.txt is asked by the slave, when its rules are certain to be new
+	known   admission.Host // this host, without robots.txt: the slave asks that, whose rules are certain to be new
 
-	page       admission.Page
-	number     uint64 // of the page
+	page       admission.Page // whose links are being judged
+	number     uint64         // of the page
 	candidates []store.Candidate
 	skipped    []admission.Skipped
 	totals     protocol.Totals
 	reported   map[uint64]struct{} // of what was skipped, by URL and reason
-	unreadable bool                // a link was no URL, which no parser of henro finds
-	// entries of the page, a sitemap, by the hosts whose robots.txt must name it
+	unreadable bool                // a link was no URL: no parser of henro finds such a link
+	// of a sitemap: its entries for other hosts, by host; the robots.txt of a host must name the sitemap
 	elsewhere map[string][]outlink.Outlink
-	sampled   map[string]int // links of groups that are to be known soon, by shape
+	sampled   map[string]int // links that were put first because too little is known of their group, by its shape
 }
 
 // Bounds of what a judge remembers.
 const (
 	elsewhereKept = 64 // hosts that one sitemap may name beside its own
-	// candidatesBegun is the room with which a Write begins: an ordinary page has so many links
+	// candidatesBegun is how many candidates a Write has room for at first: an ordinary page has so many links
 	candidatesBegun = 16
-	// skipped URLs that are reported of one host while it is awake: more say nothing new, and a trap has no end
+	// reportedKept bounds the skipped URLs that a host reports while it is awake: a trap has no end of them
 	reportedKept = 500
 )
 

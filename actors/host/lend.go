@@ -108,8 +108,8 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 	b.write(&protocol.Write{Host: b.row(), Lease: &lease, Ghosts: m.Ghosts, Urgent: true, Tag: &LentTag{lease.ID}})
 }
 
-// ripe returns the waiting pages that may be asked for as early as a lease looks ahead, and when the first may be. Of
-// the others it notes when the first is to be tried again.
+// ripe returns the waiting pages that may be asked for within Options.LookAhead, and from when on all of them may be.
+// Of the others it notes when the first may be tried again.
 func (b *Book) ripe(entries []store.Entry) (due []store.Entry, first time.Time) {
 	b.line.retryAt, first = time.Time{}, b.clock.NextAllowed()
 	for _, entry := range entries {
@@ -125,11 +125,10 @@ func (b *Book) ripe(entries []store.Entry) (due []store.Entry, first time.Time) 
 	return due, first
 }
 
-// Bounds of the message of one lease, with room for rules of robots.txt beside it. While few hosts have pages, messages
-// are few.
+// Bounds of the message of one lease, rules of robots.txt and all.
 const (
 	maxTaskBytes = 100 << 10
-	longTask     = 4        // times as long
+	longTask     = 4        // times as many bytes and tasks while few hosts have pages: messages are few then
 	maxStopBytes = 16 << 10 // of the stop list; with a longer one links are not followed inside leases
 )
 
@@ -178,7 +177,7 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 	return task
 }
 
-// tasksOf are the visits of pages, as many as fit, and one in any case.
+// tasksOf are the tasks of pages, as many as fit, and one in any case.
 func tasksOf(due []store.Entry, most, bytes int) (tasks []*messages.Task) {
 	for _, entry := range due {
 		page := &entry.Page

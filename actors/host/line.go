@@ -7,13 +7,13 @@ import (
 	"henro/store"
 )
 
-// line is what waits to be visited, as far as is known.
+// line is what waits to be visited, as far as the Host knows.
 type line struct {
 	*base
 
 	known      int       // pages that are due
-	fresh      int       // pages that were never visited, or records that are to be cleared away before they are seen
-	retryAt    time.Time // when the earliest page that failed may be tried again; zero: there are others
+	fresh      int       // records that wait for a first visit, and ghosts; 1 stands for any before they were read
+	retryAt    time.Time // when the first waiting page may be visited; zero: one may be now
 	knownFirst bool      // the next lease begins with a known page, when both wait
 	shortening bool      // what does not fit into the day is being put back
 }
@@ -25,7 +25,7 @@ func (l *line) spare() float64 { return l.clock.Spare(&l.o.Politeness, l.fresh >
 
 const aDay = 24 * time.Hour
 
-// spacing is the time between two visits of known pages, as far as can be foreseen.
+// spacing is the time between two visits of known pages that is to be expected.
 func (l *line) spacing() time.Duration {
 	spacing := time.Duration(float64(time.Second) / l.clock.Capacity(&l.o.Politeness))
 	if l.fresh > 0 {
@@ -34,7 +34,7 @@ func (l *line) spacing() time.Duration {
 	return spacing
 }
 
-// room is how many due pages can be visited within a day from now; what a lease may hold already has room in any case.
+// room is how many due pages can be visited within a day from now, and at least as many as one lease may have.
 func (l *line) room() int {
 	room := 0
 	if begin := max(0, l.clock.NextAllowed().Sub(l.now)); begin < aDay {

@@ -8,16 +8,16 @@ import (
 	"henro/messages"
 )
 
-// phase is what a host is about.
+// phase is what a host is doing.
 type phase uint8
 
 const (
-	restoring phase = iota // its row is awaited
-	idle                   // nothing is out, and the Master does not know that it may be lent
+	restoring phase = iota // what is on disk of it is awaited
+	idle                   // it is not lent, and the Master does not know from when on it may be
 	announced              // the Master knows from when on it may be lent
 	preparing              // a lease is prepared: pages are read, then it is written
-	lent                   // a slave works
-	resting                // it is over
+	lent                   // a slave has it
+	resting                // its actor is to end
 )
 
 // preparation is a lease in the making.
@@ -27,7 +27,7 @@ type preparation struct {
 	void  bool               // it has ended already
 }
 
-// loan is what a host is about: whether it is known to have anything to do, and its lease.
+// loan is what a host is doing, and its lease.
 type loan struct {
 	*base
 	robots *robotsBook
@@ -38,7 +38,7 @@ type loan struct {
 	lease *openLease   // in lent, and while it is written in preparing
 }
 
-// becomeIdle ends what the host was about, and announces it if there is anything to do.
+// becomeIdle makes the host idle, and announces it if there is anything to do.
 func (l *loan) becomeIdle() {
 	l.phase = idle
 	l.announce()
@@ -80,12 +80,12 @@ func (l *loan) grow(fresh, known int) {
 	}
 }
 
-// nothingToDo reports that nothing is to be done, for this host or for another.
+// nothingToDo reports that the host has nothing to do, for itself or for a host that waits for its robots.txt.
 func (l *loan) nothingToDo() bool {
 	return l.line.empty() && !l.line.shortening && !l.robots.wanted() && !l.robots.awaited() && l.writes == 0
 }
 
-// rest ends this host, unless something came between the asking and the granting.
+// rest ends this Host, unless something came between RestWanted and RestGranted.
 func (l *loan) rest() {
 	if l.nothingToDo() && l.lease == nil && l.lend == nil {
 		l.phase = resting
@@ -95,7 +95,8 @@ func (l *loan) rest() {
 	l.send(Hosts, &StillBusy{l.name})
 }
 
-// begin has the lease that is on disk sent to its slave. It reports whether it has ended meanwhile.
+// begin has a lease that is on disk now sent to its slave, and reports whether the lease has ended meanwhile: then it
+// is not sent.
 func (l *loan) begin() (ended bool) {
 	prepared := l.lend
 	l.phase, l.lend = lent, nil
@@ -126,8 +127,8 @@ func (l *loan) recall() {
 	}
 }
 
-// distrust takes no more facts of a lease whose holder reported what cannot be. The holder may go on asking until the
-// lease is over, which the Master says; only then may another be lent the host. The rules of robots.txt that were
+// distrust takes no more facts of a lease whose holder reported what cannot be true. The holder may go on asking until
+// the lease is over, which the Master says; only then may another be lent the host. The rules of robots.txt that were
 // reported under the lease are asked for again.
 func (l *loan) distrust(why string) {
 	l.send(Master, &protocol.FactsRefused{Lease: l.lease.ID, Why: why})

@@ -20,33 +20,34 @@ type Options struct {
 	URLRules   URLRules
 	Continuous bool // known pages are visited again
 	Again      bool // known pages are visited once in each round of a crawl that ends
-	// those that robots.txt names are visited, and what sitemaps and feeds say of pages is heeded
+	// sitemaps that robots.txt names are visited, and what sitemaps and feeds say of pages is heeded
 	Sitemaps bool
 	Aliases  Aliases
-	// more of them, each made for a host by its name: one line plugs one in
+	// features beside those of every host, each made for a host by its name
 	Features []func(host string) Feature
-	// of hosts whose pages ask for more visits than they bear. Optimal: the most versions for the visits that there are
+	// what pages get whose host bears fewer visits than they ask for. Optimal: the most versions for the visits that
+	// there are
 	Relief politeness.Relief
 
-	// a lease is filled with as many visits as fit into this at the host's interval. 30 s: long enough that commits are
-	// shared, short enough that work spreads
+	// a lease has as many visits as fit into this at the host's interval. 30 s: long enough that commits are shared,
+	// short enough that work spreads
 	LeaseSpan time.Duration
 	// visits of one lease at most, maxBudget at most; SharedBudget while many hosts have pages. 4,000: the pages of a
 	// lease are committed while it goes on, and a host that is alone waits for the last of them between two leases
 	PageBudget  int
 	TaskBudget  int // tasks of one lease at most: they must fit into one message
 	KnownBudget int // fingerprints sent with a lease at most; a host with more is not followed inside leases
-	// slaves follow links within a lease, before they are written down; not when a frontier of its own decides what is
+	// slaves follow links within a lease, before they are written down; not when the Master's frontier decides what is
 	// visited
 	Follow    bool
 	LookAhead time.Duration // a host that may be asked this soon is lent already; its slave waits
 	Retries   int           // failed visits of a page, or of robots.txt, before it is given up
 	RetryWait time.Duration // before the first retry, doubled for each further
-	// what a host may ask for, or its back-off come to, before a crawl that is to end gives up its pages; 0 is no
-	// limit. Two hours: a host that is mended over lunch is waited for, one that says ten years is not
+	// how long a host may rest, since it asked for that or by its back-off, before a crawl that is to end gives up its
+	// pages; 0 is no limit. Two hours: a host that is mended over lunch is waited for, one that says ten years is not
 	Patience time.Duration
-	// visited of one host at most, the rest is given up; 0 is no limit, as is Continuous. A million: what holds where
-	// every other rule against traps fails
+	// pages of one host that are visited at most, the rest is given up; 0 is no limit, and a crawl that visits known
+	// pages again has none. A million: what holds where every other rule against traps fails
 	MaxPages    uint64
 	MaxAwake    int           // Host actors alive
 	RestAfter   time.Duration // an idle Host goes to rest after this
@@ -70,8 +71,8 @@ func (o *Options) retryWait(attempt int) time.Duration {
 	return o.RetryWait << min(max(attempt, 1)-1, 10)
 }
 
-// UntilGivenUp is how long a host that failed each request so far, and rests until it is asked once more, is waited for
-// after that if it goes on failing.
+// UntilGivenUp is how much longer a host that has failed every request is waited for after its present rest, if it goes
+// on failing.
 func (o *Options) UntilGivenUp(failures int) (left time.Duration) {
 	for k := failures + 1; k <= o.Retries; k++ {
 		rest := min(o.Politeness.BackoffBase<<min(k-1, 20), o.Politeness.BackoffCap)
@@ -87,14 +88,14 @@ func (o *Options) UntilGivenUp(failures int) (left time.Duration) {
 // maxBudget bounds PageBudget: what a slave may have reported under a lease is remembered until it ends.
 const maxBudget = 10_000
 
-// SharedBudget is how many visits a lease has at most while others wait for its end.
+// SharedBudget is how many visits a lease has at most while many hosts have pages: others wait for its end.
 func (o *Options) SharedBudget() int { return min(o.PageBudget, 1000) }
 
 // Validate says what makes no sense.
 func (o *Options) Validate() error {
 	switch {
 	case o.LeaseSpan <= 0 || o.RestAfter <= 0 || o.RetryWait < 0 || o.Patience < 0:
-		return errors.New("lease span and rest after: want more than nothing")
+		return errors.New("lease span and rest: want more than nothing; retry wait and patience: want nothing or more")
 	case o.PageBudget < 1 || o.TaskBudget < 1 || o.KnownBudget < 0 || o.MaxAwake < 1:
 		return errors.New("budgets of a lease and hosts awake: want at least 1")
 	case o.PageBudget > maxBudget:

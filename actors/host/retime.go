@@ -8,7 +8,7 @@ import (
 	"henro/store"
 )
 
-// intervalRoom are the intervals that persons set for pages of the host. The note is written with the order.
+// intervalRoom are the intervals that persons have set for pages of the host. Their note is written with the order.
 type intervalRoom struct {
 	silent
 	schedule *schedule
@@ -20,7 +20,7 @@ const IntervalsNote = "rules"
 func (r *intervalRoom) Name() string              { return IntervalsNote }
 func (r *intervalRoom) Restore(note []byte) error { return r.schedule.rules.UnmarshalBinary(note) }
 
-// takeOrdered takes the order of a person. It is answered when it is on disk, or at once with the error.
+// takeOrdered carries out what a person orders. The answer comes when it is on disk, or at once if it cannot be done.
 func (b *Book) takeOrdered(m *protocol.Ordered) error {
 	switch order := m.Order.(type) {
 	case *protocol.SetURLRule:
@@ -37,7 +37,7 @@ func (b *Book) takeOrdered(m *protocol.Ordered) error {
 	return nil
 }
 
-// Retime returns what follows from the order of a person: the rules of the host after it, and what is to be written.
+// Retime returns what follows from an order: the rules of the host after it, and what is to be written.
 func Retime(order *protocol.Retime, before revisit.Rules, timetable revisit.Options, now time.Time) (
 	w *protocol.Write, after revisit.Rules, err error) {
 	w = &protocol.Write{Urgent: true, Sweeps: []protocol.Sweep{{
@@ -66,7 +66,7 @@ func retimed(page *store.Page, order *protocol.Retime, timetable *revisit.Option
 	interval := order.Every
 	switch history := revisit.History(page.Timing); {
 	case order.Now:
-		page.Next = now.Truncate(time.Second) // as the store keeps it: moved once
+		page.Next = now.Truncate(time.Second) // as the store keeps it, so that it moves only once
 		return true
 	case page.Next.IsZero():
 		return false

@@ -17,15 +17,15 @@ type reviewKey struct {
 	redirects bool
 }
 
-// review goes with the questions for the pages, first of the host, then of the other. It may be of another host than
-// the one that asks first; its answers come to the Host of the former.
+// review goes with the questions for the pages, first of the host, then of the other. A Host may ask for a review of
+// another host: the answers go to the Host of that.
 type review struct {
 	reviewKey
 	pages map[string]store.Page // of the host, by path and query; nil: not read yet
 }
 
-// read takes the pages of one of both hosts. It returns what was found, at most alias.ReviewedMost comparisons, or that
-// the pages of the other are to be read too.
+// read takes the pages of one of the two hosts. It returns what was found, at most alias.ReviewedMost comparisons; over
+// is false when the pages of the other are to be read, too.
 func (r *review) read(m *protocol.RecordsFound) (found []alias.Comparison, over bool) {
 	note := func(page *store.Page, agrees bool) {
 		found = append(found, alias.Comparison{Other: r.of, Target: page.URL[len(m.Of):], Agrees: agrees,
@@ -69,11 +69,11 @@ func (r *review) read(m *protocol.RecordsFound) (found []alias.Comparison, over 
 }
 
 type (
-	// representatives goes with the question for whom the representative of a host stands, and so on. A circle of them
-	// is to be broken before pages wait for each other.
+	// representatives goes along a chain of hosts with the question for whom each stands. A circle of them is to be
+	// broken before pages wait for each other.
 	representatives struct {
 		hops   int
-		others []string // of the hosts on the way, by what they have found
+		others []string // hosts of the chain that stand for the next one by evidence, not by a person's word
 	}
 	// counterparts goes with the question for the pages that stand for those of an alias.
 	counterparts struct{}
@@ -83,14 +83,14 @@ type (
 // for a circle.
 const mostRepresentatives = 16
 
-// askRepresentative asks for whom a host stands.
+// askRepresentative asks for whom the host at the far end of the chain stands.
 func (a *aliases) askRepresentative(so *representatives, far string) {
 	so.hops++
 	a.send(Partition, &protocol.RecordsAsked{Host: a.name, Of: far, Notes: []string{BeliefsNote, OrderNote}, Tag: so})
 }
 
-// followRepresentatives takes for whom a host on the way stands. When the last stands for itself, or a person has said
-// what this host is, the pages are asked for; in a circle one host comes to stand for itself.
+// followRepresentatives takes the answer of a host of the chain. When the last stands for itself, or a person has said
+// whom this host stands for, the pages are asked for. In a circle one host comes to stand for itself.
 func (a *aliases) followRepresentatives(so *representatives, m *protocol.RecordsFound) {
 	if a.asked == nil {
 		return

@@ -44,13 +44,13 @@ type robotsBook struct {
 	rules     *robots.Rules // nil: not asked yet, or too long ago
 	failures  int           // times in a row that it was unreachable
 	elsewhere string        // the host that it redirects to, while its answer is awaited
-	askers    []string      // hosts whose robots.txt redirects to here
+	askers    []string      // hosts whose robots.txt redirects to this one, and that wait for an answer
 	hops      int           // length of the longest chain of them
-	// depth left of the page for which the sitemaps of robots.txt were named last, plus one
+	// the sitemaps of robots.txt were admitted as links of a page with so much depth left, plus one; 0: of none
 	named int
 }
 
-// wanted reports that the rules are wanted, though no page may be.
+// wanted reports that another host wants the rules, so that they are asked for even if no page is.
 func (r *robotsBook) wanted() bool { return len(r.askers) > 0 }
 
 // known reports that rules are known, not too long ago.
@@ -154,7 +154,7 @@ func (r *robotsBook) take(m *messages.RulesVisited) {
 // RobotsFailure is why robots.txt could not be had; zero: it could, or there is none.
 func RobotsFailure(m *messages.RulesVisited, now time.Time) store.Failure {
 	failure := store.Failure{At: now, Status: uint16(m.Status), Reason: uint8(m.Reason), Says: messages.Says(m.Says)}
-	if m.Path != "" { // robots.txt was there before
+	if m.Path != "" { // of another file: robots.txt itself was read before
 		return store.Failure{}
 	}
 	switch m.Reason {
@@ -171,8 +171,8 @@ func RobotsFailure(m *messages.RulesVisited, now time.Time) store.Failure {
 	return failure
 }
 
-// settle takes rules, of this host's own robots.txt or of the one it redirects to, and passes them on to hosts
-// that wait.
+// settle takes the rules of this host's own robots.txt, or of the one that it redirects to, and passes them on to the
+// hosts that wait for them.
 func (r *robotsBook) settle(rules *robots.Rules, bytes []byte, failure store.Failure) {
 	now := r.now
 	r.answerAskers(rules, bytes, failure)
@@ -180,7 +180,7 @@ func (r *robotsBook) settle(rules *robots.Rules, bytes []byte, failure store.Fai
 		r.fail(failure)
 		r.failures++
 		if failure.Reason == uint8(messages.Reason_DNS_NOT_FOUND) {
-			r.failures = math.MaxInt32 // no name, no host: no need to wait
+			r.failures = math.MaxInt32 // there is no such host: nothing to wait for
 		}
 		r.outlast(now)
 		return

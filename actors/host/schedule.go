@@ -46,8 +46,8 @@ type schedule struct {
 	replanned bool            // the verdict on the host has not followed yet
 	load      float64         // visits per second that the pages ask for without relief
 	spare     float64         // visits per second that the host has for known pages
-	rules     revisit.Rules   // orders of persons about its pages
-	named     template.Memory // URLs that its pages have named, if they are grouped
+	rules     revisit.Rules   // intervals that persons have set
+	named     template.Memory // URLs that its pages have linked to, if the pages are grouped
 }
 
 func newSchedule(b *base) *schedule { return &schedule{base: b, timetable: &b.clock.Timetable} }
@@ -64,14 +64,14 @@ func (s *schedule) restore(spare float64) {
 type finding struct {
 	gap     time.Duration // since the visit before; 0: nothing was learned
 	changed bool
-	// between changes, as it was estimated before; the host's, of a page of which nothing was known
+	// mean interval between changes as estimated before; that of the host's pages if nothing was known of this one
 	mean   time.Duration
 	since  time.Duration // from Last-Modified to Date; 0: they were not sent
 	hinted bool          // a sitemap or a feed had brought the visit forward
 	told   bool          // a notice had
 	listed bool          // the page is a sitemap or a feed
-	waited bool          // and what had was right, most likely
-	// the host's sitemaps or feeds have announced changes of this page, and nothing this time
+	waited bool          // the visit was brought forward, and what announced a change was most likely right
+	// changes of this page were announced before, and this visit was not
 	silent bool
 }
 
@@ -89,15 +89,15 @@ func (f *finding) early(planned time.Duration) bool {
 // prospect is what the host's record foretells of a page, as of the start of a group of visits.
 type prospect struct {
 	prior    revisit.Prior  // what the host's pages suggest for one that is new
-	hints    revisit.Claims // track record of the host's sitemaps and feeds
-	modified revisit.Claims // and of its Last-Modified
-	recall   revisit.Claims // and of what its sitemaps, feeds and notices announce of the changes found
-	told     revisit.Claims // and of notices
-	foretold revisit.Claims // and of what they announce of the changes found
+	hints    revisit.Claims // how often the host's sitemaps and feeds were right
+	modified revisit.Claims // and its Last-Modified
+	told     revisit.Claims // and notices
+	recall   revisit.Claims // how many of the changes found sitemaps, feeds and notices had announced
+	foretold revisit.Claims // and how many of them notices had
 }
 
-// visited judges a group of visits by what was known before, then learns from them. The host has so many visits per
-// second to spare for known pages.
+// visited judges a group of visits by what was known before, then learns from them. spare is how many visits per second
+// the host has for known pages.
 func (s *schedule) visited(made []visitMade, spare float64) (visits []store.Visited, totals protocol.Totals) {
 	s.spare = spare
 	before := &prospect{prior: s.timetable.Rates().Prior(), hints: *s.timetable.Hints(),
@@ -122,7 +122,7 @@ func (s *schedule) visited(made []visitMade, spare float64) (visits []store.Visi
 	return visits, totals
 }
 
-// captured is the moment by which the archive knows the capture, by the slave's clock: a message may have waited in
+// captured is the moment that the archive has for the capture, by the slave's clock: the report may have waited in
 // mailboxes after its slave reckoned how long ago the request was. A clock that is an hour off is not followed.
 func (m *visitMade) captured() time.Time {
 	if at := time.Unix(m.fact.CapturedUnix, 0); at.Sub(m.started).Abs() < time.Hour {
@@ -233,7 +233,7 @@ func tally(totals *protocol.Totals, v *messages.PageVisited, visited, requisite 
 	}
 }
 
-// backOff times a known page that was not to be had. What is known of it stays: its history, its validators and
+// backOff times a known page that could not be had. What is known of it stays: its history, its validators and
 // digests, so that a page which returns unchanged is seen to be unchanged, and LastVisit, from which the gap to the
 // next change is reckoned. It is asked for again after twice as long each time, from a day on; one that is gone (410)
 // is asked for no more.
@@ -256,7 +256,7 @@ const (
 
 // parseDate reads a date of HTTP in any of the three forms that RFC 9110 5.6.7 has recipients accept.
 func parseDate(text string) (time.Time, bool) {
-	if text == "" { // as most often: three errors would be made for nothing
+	if text == "" { // most often: saves the making of three errors
 		return time.Time{}, false
 	}
 	for _, layout := range []string{httpTime, time.RFC850, time.ANSIC} {
@@ -280,7 +280,7 @@ func passing(v *messages.PageVisited) bool {
 	return true
 }
 
-// time decides when the page is due next, from what is known of its changes, and of who announced the visit.
+// time decides when the page is due next, from what is known of its changes and from what had announced the visit.
 func (s *schedule) time(page *store.Page, made *visitMade, known *prospect, announced store.Flags) (found finding) {
 	v := made.fact
 	history := revisit.History(page.Timing)
@@ -483,7 +483,7 @@ func (s *schedule) follow(m *protocol.PagesFound) (moves []store.Entry) {
 		page, hint := &m.Entries[i].Page, &m.Hints[i]
 		if !hint.Until.After(page.LastVisit) || hint.From.After(now.Add(hintSlack)) || page.Flags&store.Dropped != 0 ||
 			!page.Next.After(now) || s.rules.Of(page.URL) > 0 {
-			continue // seen already, a mistake, given up or gone, due in any case, or a person has said when
+			continue // seen already, a mistake, given up or gone, due in any case, or a person has set its interval
 		}
 		history := revisit.History(page.Timing)
 		interval := time.Duration(float64(page.Timing.Interval) * float64(time.Second))

@@ -11,7 +11,7 @@ import (
 	"henro/store/fingerprint"
 )
 
-// groups begins the groups of the host's pages, or drops them, as the relief has it.
+// groups groups the host's pages if the relief is by group, and forgets the groups otherwise.
 func (s *schedule) groups() {
 	asked := s.o.Continuous && s.o.Relief == politeness.Template
 	switch {
@@ -58,7 +58,7 @@ func (s *schedule) relieved(url string, t, mean, last time.Duration) time.Durati
 	return plan.Interval(t, mean, last)
 }
 
-// regroup keeps the group of a page in step with what a visit made of it.
+// regroup keeps the figures of a page's group in step with a visit of the page.
 func (s *schedule) regroup(made *visitMade, page *store.Page, estimate time.Duration) {
 	groups := s.timetable.Groups()
 	if groups == nil {

@@ -19,7 +19,7 @@ type URLRules uint8
 // What is made of them.
 const (
 	NoURLRules    URLRules = iota
-	LearnURLRules          // they are learnt
+	LearnURLRules          // rules are learnt from them
 	ApplyURLRules          // and URLs of pages that were visited under another form are not visited
 )
 
@@ -29,8 +29,7 @@ const (
 const (
 	ruledTasks   = 100
 	ruledWaiting = 4 * ruledTasks
-	// ruledLeast is how many tasks a lease has if so many URLs wait, also those of which it is not known yet whether
-	// they are duplicates
+	// ruledLeast is how many tasks a lease is filled up to with URLs that may be duplicates
 	ruledLeast = 16
 )
 
@@ -39,8 +38,8 @@ func ParseURLRules(word string) (URLRules, error) {
 	return oneOf[URLRules](word, "off", "learn", "apply")
 }
 
-// ruleRoom are the URL rules of the host. Beside its note it keeps one, under another name, for each page that was
-// visited: its form, by the fingerprint of its URL or of the key of that.
+// ruleRoom are the URL rules of the host. Beside their note there is one, under another name, for each page that was
+// visited: its form, by the fingerprint of its URL and of the URL's key.
 type ruleRoom struct {
 	*base
 	silent
@@ -96,8 +95,8 @@ func (r *ruleRoom) Saw(v *Visit) {
 	r.reviveForms(w)
 }
 
-// restForms has known pages rest that are due and are visited under another form, and reports whether there are some:
-// the lease is refused then, and the pages are loaded again.
+// restForms puts off due pages that are visited under another form, and reports whether there were some: the Lend is
+// refused then, and the next one loads others.
 func (b *Book) restForms(m *protocol.PagesLoaded) (rested bool) {
 	if b.rules.urlKeys() == nil || !b.o.Continuous {
 		return false
@@ -119,10 +118,10 @@ func (b *Book) restForms(m *protocol.PagesLoaded) (rested bool) {
 	return true
 }
 
-// formRest is until when a page rests that is visited under another form: it is asked then whether that is still so.
+// formRest is how long a page rests that is visited under another form. Then it is looked at again.
 const formRest = 30 * aDay
 
-// rest has pages rest that are visited under another form. What is known of their changes stays.
+// rest puts off pages that are visited under another form. What is known of their changes stays.
 func (s *schedule) rest(entries []store.Entry) (moves []store.Entry) {
 	for _, entry := range entries {
 		page := &entry.Page
@@ -134,7 +133,7 @@ func (s *schedule) rest(entries []store.Entry) (moves []store.Entry) {
 	return moves
 }
 
-// set takes the order of a person about a rule.
+// set takes what a person says of a rule.
 func (r *ruleRoom) set(order *protocol.SetURLRule, reply any) error {
 	err := r.judge.known.URLRules.Order(order.Rule, order.Word)
 	if err != nil {
@@ -148,7 +147,7 @@ func (r *ruleRoom) set(order *protocol.SetURLRule, reply any) error {
 	return nil
 }
 
-// reviveForms has pages wait again if a rule is not applied any more by which they were given up.
+// reviveForms has pages wait again that were given up by a rule which is not applied any more.
 func (r *ruleRoom) reviveForms(w *protocol.Write) {
 	if r.o.URLRules == ApplyURLRules && r.judge.known.URLRules.Lifted() {
 		w.Sweeps = append(w.Sweeps, protocol.Sweep{Host: r.name, Says: admission.Duplicate.String(),
@@ -156,7 +155,8 @@ func (r *ruleRoom) reviveForms(w *protocol.Write) {
 	}
 }
 
-// sparesBy reports, by rules as they are now, whether a page was visited under another form.
+// sparesBy makes the test whether a page was visited under another form, by the rules as they are now: a copy, since a
+// sweep calls it later.
 func sparesBy(now *urlrules.Set) func(url string, note func(name, key string) []byte) bool {
 	var rules urlrules.Set
 	bytes, _ := now.MarshalBinary() // never fails
@@ -198,7 +198,7 @@ func (r *ruleRoom) formNotes() *protocol.PageNotes {
 	}}
 }
 
-// splitLease asks the lease back if a rule is applied that was not: there may be URLs in it that are one page by it.
+// splitLease asks the lease back if a rule is newly applied, by which some of its URLs may be one page.
 func (r *ruleRoom) splitLease() {
 	if r.o.URLRules == ApplyURLRules && r.judge.known.URLRules.Gained() {
 		r.loan.recall()
@@ -231,10 +231,10 @@ func (r *ruleRoom) ruled() bool {
 	return r.o.URLRules == ApplyURLRules && r.judge.known.URLRules.Promising()
 }
 
-// spareForms gives up waiting pages that were visited under another form, and reports that there were some, in which
-// case the lease waits until that is written. Otherwise it returns the pages of the lease: of those that are one page
-// the first, the others wait for what comes of it. Evidence for rules comes first, and what a rule would spare that is
-// not applied yet waits until that is known. Seeds are visited in any case.
+// spareForms gives up waiting pages that were visited under another form, and reports that there were some: the lease
+// waits until that is written. Otherwise it returns the pages of the lease. Of URLs that are one page by the rules the
+// first is in it; the others wait for what comes of it. URLs that tell whether a rule holds come first, and those that
+// are duplicates if it does come last, few of them. Seeds are visited in any case.
 func (r *ruleRoom) spareForms(waiting []store.Entry, m *protocol.PagesLoaded) (kept []store.Entry, spared bool) {
 	if r.o.URLRules != ApplyURLRules {
 		return waiting, false
