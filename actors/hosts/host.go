@@ -12,13 +12,13 @@ import (
 	"henro/actors/protocol"
 )
 
-// hostEnvironment is what a Host is born with.
+// hostEnvironment is what a Host is made with.
 type hostEnvironment struct {
 	host.Options
 	name      string
 	partition *actor.PID
 	master    *actor.PID
-	skips     *actor.PID // gets what is not taken; nil: it is not wanted
+	skips     *actor.PID // gets the URLs that are not taken; nil: nobody wants them
 	regions   *admission.Known
 	log       *logrus.Entry
 	failed    bool // the Host of this name has failed before, and what it wrote then may not be on disk yet
@@ -32,14 +32,14 @@ type Host struct {
 	behavior actor.Behavior
 	book     *host.Book
 	timer    floor.Timer
-	stash    []any  // that came while settling and restoring
+	stash    []any  // messages that came while settling and restoring
 	settle   any    // tag of the write that is waited for while settling
-	unlent   uint64 // the lease that was on its way to disk when this Host failed: neither Master nor slave knows of it
+	unlent   uint64 // the lease that was on its way to disk when this Host failed: its slave was not sent it
 }
 
 type (
-	hostFailed struct{ host string } // by a Host that is about to restart
-	settledTag struct{ _ byte }      // not empty: each is another
+	hostFailed struct{ host string } // from a Host that is about to restart
+	settledTag struct{ _ byte }      // not empty, so that no two pointers to one are equal
 )
 
 func hostProps(e *hostEnvironment) *actor.Props {
@@ -79,7 +79,7 @@ func (h *Host) Receive(ctx actor.Context) {
 func (h *Host) Failed(actor.Context, any) {}
 
 // settling waits until all that this Host wrote before it failed is on disk, the clock of the host above all. Answers
-// to what it asked then are of no use any more.
+// to what it asked before are of no use any more.
 func (h *Host) settling(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *protocol.Written:
@@ -95,7 +95,7 @@ func (h *Host) settling(ctx actor.Context) {
 	}
 }
 
-// restoring waits for the row on disk. What comes meanwhile is put behind it.
+// restoring waits for what is on disk of the host. Other messages wait until it has come.
 func (h *Host) restoring(ctx actor.Context) {
 	m, ok := ctx.Message().(*protocol.HostRestored)
 	if !ok {
@@ -129,7 +129,7 @@ func (h *Host) take(ctx actor.Context, fact any) {
 	for i := range effects {
 		h.do(ctx, &effects[i])
 	}
-	clear(effects) // the book writes the next over them, which may take days: a page has megabytes of links at worst
+	clear(effects) // the next ones, in their place, may be days away, and the links of a page are megabytes at worst
 }
 
 // do sends what is to be sent.

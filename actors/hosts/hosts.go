@@ -37,29 +37,29 @@ type Hosts struct {
 
 	partitions  []*actor.PID
 	partitionOf func(string) int // nil: not introduced yet
-	early       []early          // what partitions sent before
+	early       []early          // messages that came before the Introduction
 	skips       *actor.PID
 	regions     *admission.Known
 	resources   *protocol.ResourcesChanged // the latest
 	awake       map[string]*awakeHost
 	names       map[string]string // of those awake, by the name of their actor
-	unlisted    []store.HostID    // by partition: 1 + the id behind which waiting hosts are to be listed; 0: none
+	unlisted    []store.HostID    // by partition: 1 + WaitingHostsAsked.After of the next question; 0: none is left
 	listing     int               // answers awaited
 	overlooked  bool              // a host was not woken for want of room: list again
 	timer       floor.Timer
 	ending      bool // it and all Host actors end
 }
 
-// early is a message for a host that came before the Introduction: partitions begin to work when they are spawned.
+// early is a message for a host that came before the Introduction: partitions work as soon as they are spawned.
 type early struct {
 	host    string
 	message any
-	must    bool
+	must    bool // it must not be lost
 }
 
 type awakeHost struct {
 	pid     *actor.PID
-	leaving bool  // it may go to rest, and what comes for it waits
+	leaving bool  // it was granted rest, and what comes for it waits in stash
 	ending  bool  // it rests: its actor ends, and its name is free when Terminated says so
 	stash   []any // while leaving
 }
@@ -74,7 +74,7 @@ func Props(o host.Options, master *actor.PID, log *logrus.Entry) *actor.Props {
 
 // Receive is the table of contents.
 func (h *Hosts) Receive(ctx actor.Context) {
-	if h.ending { // a Host woken now is not told to end, and protoactor waits for it before Hosts has ended
+	if h.ending { // nobody would tell a Host woken now to end, and protoactor would wait for it
 		return
 	}
 	switch m := ctx.Message().(type) {
@@ -167,8 +167,9 @@ func (h *Hosts) wake(ctx actor.Context, host string) *awakeHost {
 	return a
 }
 
-// forgetEnded forgets a host whose actor has ended, and wakes it at once if something came for it meanwhile. An actor
-// of the same name that is spawned sooner is forgotten by protoactor at the news of this end, and outlives its parent.
+// forgetEnded forgets a host whose actor has ended, and wakes it at once if something came for it meanwhile. Were it
+// woken sooner, protoactor would forget the new actor, of the same name, when it hears of this end, and the actor would
+// outlive its parent.
 func (h *Hosts) forgetEnded(ctx actor.Context, ended *actor.PID) {
 	host := h.names[ended.Id]
 	a := h.awake[host]
@@ -192,8 +193,8 @@ func (h *Hosts) welcomeBack(ctx actor.Context, host string) {
 	}
 }
 
-// takeUp goes on with a Host that restarts: it does not know any more that it wanted to rest, and it may have failed on
-// one of the messages that are sent only once, which are sent again here.
+// takeUp goes on with a Host that restarts. It does not know any more that it wanted to rest, and it may have failed on
+// a message that is sent only once: these are sent again here.
 func (h *Hosts) takeUp(ctx actor.Context, name string) {
 	a := h.awake[name]
 	if a == nil || a.ending || !a.pid.Equal(ctx.Sender()) {
@@ -211,7 +212,7 @@ func (h *Hosts) list(ctx actor.Context) {
 	if h.unlisted == nil || h.overlooked && h.listed() {
 		h.unlisted, h.overlooked = make([]store.HostID, len(h.partitions)), false
 		for i := range h.unlisted {
-			h.unlisted[i] = 1 // behind the id 0: that a host has an id of 0 or 1, and is missed, has a chance of 2⁻⁶³
+			h.unlisted[i] = 1 // After: 0, which is from the start
 		}
 	}
 	for i, after := range h.unlisted {

@@ -16,15 +16,15 @@ const flushSkips = time.Second
 
 type skipsDue struct{}
 
-// Skips is the actor that writes skipped.jsonl. A line that cannot be written is lost, logged once: the crawl is
-// worth more.
+// Skips is the actor that writes skipped.jsonl. A line that cannot be written is lost, which is logged once: the crawl
+// is worth more.
 type Skips struct {
 	dir     string
 	log     *logrus.Entry
 	file    *admission.Log // nil: it could not be opened
 	timer   floor.Timer
 	waiting bool // lines are in memory
-	failing bool
+	failing bool // the last write failed
 }
 
 // SkipsProps makes the writer of skipped.jsonl in a directory.
@@ -72,7 +72,7 @@ func (s *Skips) write(ctx actor.Context, m *protocol.URLsSkipped) {
 
 func (s *Skips) report(err error) {
 	if err != nil && !s.failing {
-		s.log.WithField("err", err).Error("what is skipped cannot be written down")
+		s.log.WithField("err", err).Error("skipped URLs cannot be written to skipped.jsonl")
 	}
 	s.failing = err != nil
 }

@@ -27,7 +27,7 @@ func (p *Partition) restoreHost(ctx actor.Context, m *protocol.HostAsked) {
 		answer.Lease = &lease
 	}
 	ctx.Respond(answer)
-	// What a Host that failed was to judge is lost; one that only woke judges it twice, which changes nothing.
+	// What a Host was to judge when it failed is lost. One that only woke judges it twice, which changes nothing.
 	if p.relaxing[m.Host] > 0 {
 		delete(p.relaxing, m.Host)
 		p.relax(ctx)
@@ -80,8 +80,8 @@ func (p *Partition) loadPages(ctx actor.Context, m *protocol.PagesAsked) {
 	}
 }
 
-// best returns the entries that are worth most now, those to be tried again last; equals in the order in which they
-// came.
+// best returns the entries of the best bands as of now, those to be tried again last. Within a band they keep their
+// order.
 func (o *Order) best(entries []store.Entry, limit int) []store.Entry {
 	bands := make(map[string]int, len(entries))
 	for i := range entries {

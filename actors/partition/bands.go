@@ -7,16 +7,16 @@ import (
 	"henro/store/fingerprint"
 )
 
-// bands remember with which priority URLs wait, of a crawl whose priorities come from links: a URL that waits rises
-// when a better link leads to it. They are an array in memory, in which newer URLs take the places of older ones, which
-// then rise no more.
+// bands remember in which band each URL waits, in a crawl where a waiting URL rises when a better link leads to it.
+// They are an array in memory, in which newer URLs take the places of older ones; these rise no more.
 type bands struct {
 	cells []uint64 // fingerprint without its lowest eight bits ‖ band
 }
 
 const (
 	bandsKept = 1 << 19 // URLs of a partition: 4 MB
-	// raiseStep is by how many bands of 255 a URL rises at least: each rise writes a record, and a URL has 15 at most
+	// raiseStep is by how many of 255 bands a URL rises at least. Each rise writes a record: so a URL rises 15 times at
+	// most
 	raiseStep = 16
 )
 

@@ -12,12 +12,12 @@ import (
 	"henro/store"
 )
 
-// openDue: slots may have opened, or want splitting; asked: pages were put into the first slot not read, to be visited
-// now.
+// openDue says that slots may have opened, or have to be split. asked: pages that are to be visited now were put into
+// the first slot that was not read.
 type openDue struct{ asked bool }
 
-// openDue puts the pages of slots that have opened into the lines of their hosts, as far as there is room, and reports
-// to the Hosts. Coarse slots that have come near are split by every commit; when there is none, one is made for it.
+// openDue puts the pages of slots that have opened into the lines of their hosts, as far as there is room, and tells
+// the Hosts. Every commit splits coarse slots that have come near; if no commit is on its way, one is made for that.
 func (p *Partition) openDue(ctx actor.Context, asked bool) {
 	d, now, more := &p.due, time.Now(), false
 	if d.open(now, asked) {
@@ -56,8 +56,8 @@ func (p *Partition) awaitDue(ctx actor.Context) {
 	}
 }
 
-// giveOverflow reads what stands behind the first of a line. It stays in the line until it has ended: the Host may
-// fail.
+// giveOverflow reads the pages behind the first m.Keep of a line. They stay in the line until a commit has moved them,
+// as the Host may fail.
 func (p *Partition) giveOverflow(ctx actor.Context, m *protocol.OverflowAsked) {
 	entries, err := p.due.entries(p.disk, store.IDOf(m.Host), m.Keep, m.Limit)
 	if err != nil {
@@ -69,8 +69,8 @@ func (p *Partition) giveOverflow(ctx actor.Context, m *protocol.OverflowAsked) {
 	}
 }
 
-// entries reads up to limit pages of a line behind the first that are live, in one transaction. What is found to have
-// ended leaves the line; where reading stops, some that have ended may be left.
+// entries reads, in one transaction, up to limit pages of a line that are still due, behind the first of them. Pages
+// found to be due no more leave the line; behind the place where reading stops there may be others.
 func (d *dueLines) entries(disk *store.Partition, id store.HostID, first, limit int) (entries []store.Entry,
 	err error) {
 	line := d.lines[id]

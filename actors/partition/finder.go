@@ -17,16 +17,16 @@ import (
 type (
 	findPages struct {
 		asker   *actor.PID
-		host    string // that the asker forwards the answer to; empty: the asker wants it itself, and a person waits
+		host    string // to which the asker passes the answer on; empty: the asker wants it itself, and a person waits
 		pages   map[string]outlink.Hint
-		notice  *protocol.Notice       // that names the pages; nil: a document does
-		records *protocol.RecordsAsked // the Host wants the records as they are
+		notice  *protocol.Notice       // which names the pages; nil: a sitemap or a feed does
+		records *protocol.RecordsAsked // the answer is RecordsFound; nil: it is PagesFound
 	}
 	find struct{}
 )
 
-// seek has the pages looked for of which the document says something new: another lastmod than last time. Of a page
-// that it did not name last time any is new.
+// seek has those pages looked for of which a sitemap or a feed says something new: another moment of change than last
+// time. Any moment is new for a page that it did not name last time.
 func (p *Partition) seek(ctx actor.Context, m *protocol.PagesSought) {
 	host := weburl.HostOf(m.Pages[0].URL)
 	anchors := map[string]string{}
@@ -52,8 +52,8 @@ func (p *Partition) seek(ctx actor.Context, m *protocol.PagesSought) {
 		if _, visited, _, err := p.disk.Seen.Get(l.URL); err != nil || !visited {
 			continue
 		}
-		// a day on which the page was visited may be before or behind the visit: only what comes after it is new for
-		// certain
+		// Of a document that is read for the first time, a day may be that of the page's visit: a change on it may lie
+		// before the visit. Only a later day is new for certain.
 		if !m.Again {
 			hint.Until = hint.From.Add(time.Second)
 		}
@@ -73,19 +73,19 @@ type Finder struct {
 	hosts *actor.PID
 	log   *logrus.Entry
 	asked []*findPages
-	told  int       // pages that notices asked for since the last scan
-	next  time.Time // before which nothing that can wait is looked for
+	told  int       // pages that notices have named since the last scan
+	next  time.Time // no scan is begun before, unless a person waits
 	timer floor.Timer
 }
 
-// scanShare is how many times as long as a scan took nothing is scanned.
+// scanShare is how many times as long as a scan took the Finder waits until the next.
 const scanShare = 20
 
-// toldMost bounds the pages that notices have looked for in one scan; what comes beyond is lost: pages are visited at
-// their own time too.
+// toldMost bounds the pages that one scan looks for because of notices. Further notices are lost: their pages are
+// visited when they are due.
 const toldMost = 100_000
 
-// scanGap is the least time between two scans: what sitemaps and notices say within it is looked for together.
+// scanGap is the least time from one scan to the next: what is asked for within it is looked for together.
 const scanGap = 10 * time.Second
 
 func finderProps(disk *store.Partition, hosts *actor.PID, log *logrus.Entry) *actor.Props {
@@ -119,8 +119,7 @@ func (f *Finder) ask(ctx actor.Context, m *findPages) {
 	}
 }
 
-// notice looks for the pages that somebody says to have changed, and the first page of the host, from which those that
-// are new have their depth.
+// notice looks for the pages of a notice, and for the root page of the host, from which new pages have their depth.
 func (f *Finder) notice(ctx actor.Context, m *protocol.Notice) {
 	ctx.Respond(&protocol.NoticeTaken{})
 	pages := map[string]outlink.Hint{m.Host + "/": {}}
@@ -132,8 +131,8 @@ func (f *Finder) notice(ctx actor.Context, m *protocol.Notice) {
 	}
 }
 
-// findRecords looks for the records of visited pages that a Host asks for. Of pages that were not visited nothing is
-// looked for.
+// findRecords looks for the records of those pages that a Host asks for and that were visited. If none were, there is
+// no scan, and the answer has the notes.
 func (f *Finder) findRecords(ctx actor.Context, m *protocol.RecordsAsked) {
 	asked := &findPages{asker: f.hosts, host: m.Host, records: m, pages: map[string]outlink.Hint{}}
 	for _, url := range m.URLs {

@@ -7,9 +7,8 @@ import (
 )
 
 // Gate decides which unknown URLs become pages: the frontier of a crawl that does not keep all it finds. It is called
-// from several Partitions at once. Candidates are judged by a call and not by a question to an actor, since a Write is
-// taken whole before the next message is; a call holds a lock for as long as a map is looked at, or the counts of one
-// host are read.
+// from several Partitions at once. It is a call and not a question to an actor, since a Write is taken whole before the
+// next message is. A call holds a lock, and under it nothing is read from disk.
 type Gate interface {
 	// Offer asks for room for a URL that no page has. A seed always finds some.
 	Offer(c *store.Candidate, seed bool) Offered
@@ -46,7 +45,7 @@ type Texts interface {
 	Committed(texts []store.Text) []*protocol.ToHost
 }
 
-// Order is what makes a crawl go another way than breadth-first within each host. The zero value does not.
+// Order is what has a crawl go otherwise than breadth-first within each host. The zero value changes nothing.
 type Order struct {
 	Gate      Gate      // nil: every URL is admitted
 	Ranks     Ranks     // nil: by depth
@@ -57,8 +56,8 @@ type Order struct {
 	Rising bool // a URL that waits takes the band of a better link
 }
 
-// rankWindow is how many times more waiting URLs are looked at than are wanted, to find the best by what is known now:
-// what was known when they were admitted is little, since that was at the first link to them. rankMost bounds them.
+// rankWindow is how many times as many waiting URLs are looked at as are wanted, to find the best by what is known now:
+// when they were admitted, by the first link to them, little was known. rankMost bounds them.
 const (
 	rankWindow = 8
 	rankMost   = 4000

@@ -10,8 +10,8 @@ import (
 	"henro/store/fingerprint"
 )
 
-// intake is how URLs that were found come into the state: those of this partition by way of the gate, those of others
-// by way of the outbox.
+// intake takes URLs that were found into the state: those of this partition through the gate, those of others through
+// the outbox.
 type intake struct {
 	order  *Order
 	index  int
@@ -48,8 +48,8 @@ func (i *intake) take(candidates []store.Candidate, seeds bool) (known map[strin
 	return known
 }
 
-// lacking returns the candidates that their owner does not have on disk yet. Most links between hosts lead to known
-// URLs, and a parcel is written twice and makes two partitions commit.
+// lacking returns the candidates that their owner does not have on disk yet, or that may rise there. Most links between
+// hosts lead to known URLs, and a parcel is written twice and makes two partitions commit.
 func (i *intake) lacking(owner *store.Partition, candidates []store.Candidate) []store.Candidate {
 	held, err := owner.Holds(candidates)
 	if err != nil { // its own actor meets the damage
@@ -84,15 +84,15 @@ func (i *intake) visited(v *store.Visited) {
 	}
 }
 
-// admit adds a candidate to the batch, unless an order of this batch or of one before leaves nothing to do for it: most
-// links lead to pages that others of the same minute lead to, and a batch that is full of them has few visits.
+// admit adds a candidate to the batch, unless this batch or one before has the URL with as much depth left: most links
+// lead to pages that other links of the same minute lead to, and a batch full of them has few visits.
 func (i *intake) admit(c *store.Candidate, seed bool) {
 	if i.outbox.again || i.outbox.add(c) {
 		i.admitFirst(*c, seed)
 	}
 }
 
-// admitFirst adds a candidate to the batch, unless it is unknown and the gate turns it away.
+// admitFirst is admit without that look at what is in batches: it adds a candidate, unless the gate turns it away.
 func (i *intake) admitFirst(c store.Candidate, seed bool) {
 	if i.order.Ranks != nil && c.Requisite == 0 {
 		c.Band = i.order.Ranks.Band(fingerprint.URL(c.URL), c.Depth, c.Priority)

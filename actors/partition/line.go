@@ -13,10 +13,10 @@ const (
 	dueBatch   = 1000        // records read at once: some 2 ms, between which other messages are served
 	dueLook    = time.Hour   // the clock is looked at this often at least, should it be set
 	dueRespite = time.Second // between two looks at a slot that should have been split and is not yet
-	// slots are read so long before they open, as wide as a slot is, and each page is held back until its own second:
-	// one due at 10:17:01 lies in the slot of 10:18
+	// slots are read so long before they open, which is the width of a slot, and each page is held back until its own
+	// second: one due at 10:17:01 lies in the slot of 10:18
 	dueEarly = time.Minute
-	// and so long at most, when pages were asked for now, which are put into the first slot not read
+	// pages that are to be visited now are put into the first slot not read: for them a slot is read so early at most
 	dueEarliest = 3 * time.Minute
 )
 
@@ -25,15 +25,15 @@ const (
 // or done twice after a crash: a page leaves its line when it is found to be ended, and after a restart the lines are
 // read again.
 //
-// They are a value: what to read, and when, is for the Partition to do. So they have a script: testdata/due.script.
+// They are a value: the Partition reads, when they say so. So they have a script: testdata/due.script.
 //
 // Invariant: waiting is the sum of the lengths of all lines and of those held back, and at most ahead + dueBatch.
 type dueLines struct {
 	ahead   int  // Options.DueAhead
-	begun   bool // the Hosts listen
+	begun   bool // the Hosts have asked for the first hosts: they can be told
 	lines   map[store.HostID][]store.Position
-	held    []heldPage          // until they are due, the earliest first
-	grown   map[string]struct{} // hosts whose lines have, since they were told
+	held    []heldPage          // pages read before they are due, the earliest first
+	grown   map[string]struct{} // hosts whose lines have grown since the Hosts were told
 	waiting int
 	after   store.Position // read up to here
 	readAt  time.Time
@@ -62,8 +62,8 @@ func (d *dueLines) reset() {
 	d.grown = map[string]struct{}{}
 }
 
-// open brings pages that were held back into their lines, and reports whether there is room to read more: slots up to
-// until, behind after. Asked: pages were put into the first slot not read, to be visited now.
+// open brings pages that were held back and are due into their lines, and reports whether there is room to read more:
+// slots up to until, behind after. asked is that of the message openDue.
 func (d *dueLines) open(now time.Time, asked bool) bool {
 	if now.Before(d.readAt) { // the clock was set back: what was read is not due yet
 		d.reset()
@@ -93,7 +93,7 @@ func (d *dueLines) put(host string, position store.Position) {
 	d.grown[host] = struct{}{}
 }
 
-// read takes the pages in that were read. The next are behind after.
+// read takes in the pages that were read; the next ones are behind after.
 func (d *dueLines) read(entries []store.Entry, after store.Position) {
 	d.after = after
 	d.waiting += len(entries)
@@ -108,8 +108,8 @@ func (d *dueLines) read(entries []store.Entry, after store.Position) {
 	slices.SortStableFunc(d.held, func(a, b heldPage) int { return a.at.Compare(b.at) })
 }
 
-// wait is how long open need not be called; ok is false when reading goes on as a line gets shorter. Next is when the
-// next slot opens, or is to be split; zero: there is none.
+// wait is how long open need not be called; ok is false when it is called as soon as a line gets shorter. next is when
+// the next slot opens, or is to be split; zero: there is none.
 func (d *dueLines) wait(now, next time.Time) (wait time.Duration, ok bool) {
 	wait = dueLook
 	if !d.full && !next.IsZero() {
@@ -128,7 +128,7 @@ func (d *dueLines) room() bool {
 	return room
 }
 
-// keep leaves in a line what has not ended: the positions in live, which is a part of the line's own memory.
+// keep shortens a line to the positions in live, which is a part of the line's own memory.
 func (d *dueLines) keep(id store.HostID, live []store.Position) {
 	line := d.lines[id]
 	d.waiting -= len(line) - len(live)

@@ -34,8 +34,8 @@ func NoteOf(disk *store.Partition, host, name, key string) ([]byte, error) {
 	return note, nil
 }
 
-// EachNote calls fn for every note of a name that has no key. A host without a record is left out: nothing of it was
-// ever admitted.
+// EachNote calls fn for the note of every host under a name that has no keys. A host without a record is left out:
+// nothing of it was ever admitted.
 func EachNote(disk *store.Partition, name string, fn func(host string, note []byte) error) error {
 	notes := map[store.HostID][]byte{}
 	prefix := "note/" + name + "/"
@@ -77,7 +77,7 @@ func keptOf(disk *store.Partition, m *protocol.HostAsked) (kept protocol.Kept, e
 	return kept, err
 }
 
-// stopsKept bounds the entries read of one host: as many as stoplist.Options.MaxFolders ever are by default.
+// stopsKept bounds the stop entries read of one host: the default of stoplist.Options.MaxFolders.
 const stopsKept = 512
 
 // pageNotes reads the notes of pages.

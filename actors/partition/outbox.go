@@ -11,8 +11,8 @@ const (
 	deliveredKept = 1 << 16 // URLs that are known to be with their owner
 )
 
-// outbox is the way of URLs to the Partitions that own their hosts. It is a value: what to send and what to forget is
-// for its Partition to do. So it has a script: testdata/outbox.script.
+// outbox is the way of URLs to the Partitions that own their hosts. It is a value: its Partition sends and forgets. So
+// it has a script: testdata/outbox.script.
 //
 //	found ──► stored in a parcel ── post ──► sent ── delivered ──► answered ── cleared ──► off the disk
 //
@@ -20,11 +20,11 @@ const (
 type outbox struct {
 	partitionOf func(host string) int
 	owners      map[string]int // partition of a host
-	// a URL is taken each time it is found: a gate may turn it away, or a better link lead to it
+	// URLs are sent each time they are found: a gate may have turned them away, or a better link lead to them
 	again   bool
 	sending int // messages with parcels that are unanswered, or whose answer is not on disk yet
-	// direct-mapped: fingerprint and reach of URLs that are with their owner: foreign ones that it has stored, and own
-	// ones that are in a batch, which is stored with or before all that comes after it
+	// fingerprint and reach of URLs that their owner has, direct-mapped: foreign ones that it has stored, and own ones
+	// in a batch, which is stored with or before all that comes after it
 	with []uint64
 }
 
@@ -46,14 +46,15 @@ func (b *outbox) ownerOf(host string) int {
 	return owner
 }
 
-// found reports that the owner of a URL lacks it, as far as is known, or has it with fewer links left to follow: the
-// navigation bar of every page need not pass the outbox again.
+// found reports that the owner of a URL lacks it, as far as is known here, or has it with fewer links left to follow.
+// The links of a navigation bar, which are on every page, pass the outbox once.
 func (b *outbox) found(c *store.Candidate) bool {
 	slot, word := place(c)
 	return b.again || !reaches(b.with[slot], word)
 }
 
-// reaches reports whether what is known of a URL leaves a delivery of it nothing to do.
+// reaches reports whether a known URL has as much depth left as one that is to be delivered, so that nothing would
+// change.
 func reaches(known, word uint64) bool { return known&^0xff == word&^0xff && known&0xff >= word&0xff }
 
 // add notes that the owner of a URL has it, or will have it before all that comes after, and reports whether that
@@ -72,7 +73,7 @@ func place(c *store.Candidate) (slot int, word uint64) {
 	return int(fp % deliveredKept), fp&^0xff | uint64(c.Reach()) + 1
 }
 
-// post groups the oldest parcels on disk, of which one message goes to each owner.
+// post groups the oldest parcels on disk by their owners. Each owner gets one message.
 func (b *outbox) post(parcels []store.Parcel) map[int][]store.Parcel {
 	to := map[int][]store.Parcel{}
 	for _, parcel := range parcels {
@@ -82,7 +83,7 @@ func (b *outbox) post(parcels []store.Parcel) map[int][]store.Parcel {
 	return to
 }
 
-// delivered notes that an owner has parcels on disk. Cleared follows when they are out of the outbox there.
+// delivered notes that an owner has parcels on disk. cleared follows when they are out of the outbox on disk here.
 func (b *outbox) delivered(parcels []store.Parcel) {
 	for i := range parcels {
 		for j := range parcels[i].Candidates {
@@ -91,5 +92,5 @@ func (b *outbox) delivered(parcels []store.Parcel) {
 	}
 }
 
-// cleared ends the way of one message.
+// cleared notes that the parcels of one message are off the disk.
 func (b *outbox) cleared() { b.sending-- }

@@ -1,7 +1,7 @@
 // Package partition holds the actor that is the only writer of one file of the state, and its helpers.
 //
 // A Partition gathers what it is asked to write, commits it in one transaction (package groupcommit), and then answers
-// all who wrote. The Finder scans the file for known pages.
+// all who wrote. The Finder scans the file for known pages, a Sweep looks all of them through and changes some.
 package partition
 
 import (
@@ -31,10 +31,9 @@ type Options struct {
 	FlushBytes int
 	FlushAge   time.Duration            // the oldest write waits no longer than this
 	FlushGap   time.Duration            // between two commits at least, also when an answer is awaited
-	RetryAfter time.Duration            // after a commit that failed
+	RetryAfter time.Duration            // from a commit that failed to the next try
 	Committed  func(took time.Duration) // called by the committer after every commit; nil: not at all
-	// known pages in line for their hosts at most, 0: the due are not looked for. What is beyond stays in the time
-	// queue
+	// known pages in line for their hosts at most; the others stay in the time queue. 0: due pages are not looked for
 	DueAhead int
 	Rounds   bool // each known page is visited once in each round (protocol.RoundBegun), and not when it is due
 }
@@ -92,23 +91,23 @@ type Partition struct {
 	dueClock floor.Timer
 	round    round
 	sweeps   []*passes                    // over the pages; the first sweepsMost are being carried out
-	again    map[string]*protocol.Sweep   // those that are noted, by where; not nil: to be carried out once more
+	again    map[string]*protocol.Sweep   // by the key under which a sweep is noted: the one to come after it, or nil
 	relaxing map[string]int               // relaxations that are with their hosts, unanswered
-	open     map[store.HostID]store.Lease // leases that are not ended, for a Host that starts again
+	open     map[store.HostID]store.Lease // open leases, for a Host that starts again
 	commits  uint64
 	totals   protocol.Totals
 	stats    store.Stats // after the last commit
-	// a read has met damage: the crawl ends, and a Partition that met it at its start has nothing to answer with
+	// a read has met damage: the crawl ends, and nothing is answered any more
 	damaged bool
 }
 
 // turn is what one commit stores, and who is told of it.
 type turn struct {
 	*store.Batch
-	written  bool // by somebody; else slots are split, and nothing else
+	written  bool // somebody has written; otherwise it only splits slots
 	writers  []writer
 	facts    []*protocol.FactsStored // for the Master
-	accepted acceptances             // by the gate
+	accepted acceptances             // of the gate
 	outcome  store.Outcome
 }
 
@@ -119,8 +118,8 @@ type writer struct {
 	answer any
 }
 
-// acceptances are the URLs that the gate accepted and that are not on disk yet, with their hosts: one that two pages
-// link to meanwhile is offered once.
+// acceptances are the URLs that the gate accepted and that are not on disk yet, by fingerprint, with their hosts: a URL
+// that two pages link to meanwhile is offered once.
 type acceptances map[uint64]store.HostID
 
 // Props makes the actor of partition index of the state.
@@ -201,7 +200,7 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.loadEntries(ctx, m)
 	case *protocol.WaitingHostsAsked:
 		p.listHosts(ctx, m)
-		if p.o.DueAhead > 0 && !p.due.begun { // the Hosts listen
+		if p.o.DueAhead > 0 && !p.due.begun { // the Hosts are there to be told
 			p.due.begun = true
 			p.openDue(ctx, false)
 		}
@@ -291,7 +290,8 @@ func (p *Partition) takeParcels(ctx actor.Context, parcels []store.Parcel) {
 	p.wrote(ctx, &protocol.CandidatesStored{Parcels: parcels}, sharing)
 }
 
-// write adds to the batch. URLs of other partitions go to the outbox in the transaction of the page that had them.
+// write adds to the batch. URLs of other partitions go to the outbox, in the transaction of the page that links to
+// them.
 func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 	if p.order.Sieve != nil {
 		m = p.order.Sieve(m)
@@ -369,7 +369,7 @@ func isSystem(message any) bool {
 	return false
 }
 
-// giveUpDamaged reports damage that a read has met to the Master. A restart would meet it again.
+// giveUpDamaged reports to the Master that a read has met damage. A restart would meet it again.
 func (p *Partition) giveUpDamaged(ctx actor.Context) {
 	reason := recover()
 	if reason == nil {
@@ -401,7 +401,7 @@ func (p *Partition) bringForward(ctx actor.Context, m *protocol.PagesFound) {
 	}
 }
 
-// forgetParcels has parcels that their owner has stored go out of the outbox.
+// forgetParcels removes parcels from the outbox that their owner has stored.
 func (p *Partition) forgetParcels(ctx actor.Context, parcels []store.Parcel) {
 	p.intake.outbox.delivered(parcels)
 	for i := range parcels {
@@ -416,8 +416,8 @@ type haste int
 
 const (
 	patient haste = iota // after FlushAge
-	sharing              // with what comes meanwhile: after shareGap, and shareLeast among many leases
-	awaited              // somebody waits for the answer, but with what comes meanwhile among many leases
+	sharing              // after shareGap, and after shareLeast while many leases are open
+	awaited              // now, since somebody waits for the answer; while many leases are open, as sharing
 	urgent               // now
 )
 
@@ -425,9 +425,9 @@ const (
 // URL of a host as for twenty: 120 pages of 4 kB for the facts of 45 visits in a state of 100,000 pages. So whatever
 // can wait shares commits, and a commit that takes long, of a large state or on a busy disk, is shared by more.
 const (
-	shareGap   = 4           // from begin to begin of two commits, in times of what the last one took
-	shareLeast = time.Second // likewise while many leases are open, unless what a slave may keep runs out
-	manyLeases = 16          // open in this partition: others are at work while a host waits for its next one
+	shareGap   = 4           // from the start of a commit to that of the next, in times of what the former took
+	shareLeast = time.Second // the same while many leases are open, unless a slave soon has no room for more facts
+	manyLeases = 16          // open in this partition: other hosts are at work while one waits for its next lease
 )
 
 // wrote remembers whom to answer, and decides when to flush.
@@ -465,8 +465,8 @@ func (p *Partition) putTotals(t *turn) {
 	}
 }
 
-// keepLast takes note of what was stored at the end. Those who wrote it may be gone, and need no answer: what is not
-// stored would be fetched again.
+// keepLast logs if what was written last could not be stored. Those who wrote it may be gone, and need no answer: what
+// is not stored is fetched again.
 func (p *Partition) keepLast(_ *turn, err error) bool {
 	switch {
 	case errors.Is(err, store.ErrNotLeader):
@@ -484,7 +484,7 @@ func (p *Partition) settle(ctx actor.Context) {
 		if !p.stalled {
 			p.stalled = true
 			level := logrus.ErrorLevel
-			if errors.Is(err, store.ErrNotLeader) { // another master does, and this one is about to end
+			if errors.Is(err, store.ErrNotLeader) { // another master leads, and this one is about to end
 				level = logrus.InfoLevel
 			}
 			p.log.WithField("err", err).Log(level, "the state cannot be written")

@@ -19,26 +19,26 @@ func (p *Partition) beginRound(ctx actor.Context, m *protocol.RoundBegun) {
 	p.sweep(ctx, &protocol.Sweep{Moves: func(page *store.Page) bool { return inRound(page, m.At, now) }})
 }
 
-// inRound makes a page due that belongs to a round, and reports whether it was not. One that is gone for good (410)
-// does not belong to it; one that was given up does: its host may be there again.
+// inRound makes a page due if it belongs to a round and is not due yet, and reports whether it did. A page that is gone
+// for good (410) does not belong to it; one that was given up does: its host may be there again.
 func inRound(page *store.Page, begun, now time.Time) bool {
 	switch {
 	case !page.LastVisit.Before(begun), page.Status == http.StatusGone && page.Flags&store.Dropped == 0,
 		!page.Next.IsZero() && !page.Next.After(now):
 		return false
 	}
-	page.Attempts, page.Next = 0, now.Truncate(time.Second) // what was given up stays so until it is had
+	page.Attempts, page.Next = 0, now.Truncate(time.Second) // one that was given up counts as that until it is had
 	return true
 }
 
 // round is which pages belong to the round under way. It is a value, and has a script: testdata/round.script.
 type round struct {
 	on       bool                // the crawl goes in rounds: each page is visited once in each
-	begun    time.Time           // zero: none has
+	begun    time.Time           // when the round under way began; zero: none has begun
 	retrying map[string]struct{} // pages that failed and are tried again in minutes, by URL: the round waits for them
 }
 
-// passesOver reports that a page which is due is not to be visited.
+// passesOver reports that a due page was visited in this round already.
 func (r *round) passesOver(page *store.Page) bool { return r.on && !page.LastVisit.Before(r.begun) }
 
 // visited takes what came of a visit.

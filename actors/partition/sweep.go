@@ -15,14 +15,15 @@ import (
 )
 
 const (
-	sweepBatch = 1000 // records read, and moved in one write at most
-	sweepsMost = 8    // of one partition side by side; more wait
-	// passes over a partition at most: one moves all, a second finds what slots that were split have hidden from it
+	sweepBatch = 1000 // records read at a time, and written at a time at most
+	sweepsMost = 8    // sweeps of one partition side by side; others wait
+	// passes over a partition at most: one moves all pages but those that a slot split meanwhile has hidden from it,
+	// which the next finds
 	sweepPasses = 16
 )
 
-// sweep has pages looked through. One that goes on after a restart is noted, and if it is ordered again while it is
-// carried out, it is carried out once more.
+// sweep has pages looked through. A sweep that must go on after a restart is noted on disk; if it is ordered again
+// while it is carried out, it is carried out once more.
 func (p *Partition) sweep(ctx actor.Context, order *protocol.Sweep) {
 	what := &passes{disk: p.disk, order: order, moves: order.Moves}
 	if order.Says != "" {
@@ -44,7 +45,7 @@ func (p *Partition) sweep(ctx actor.Context, order *protocol.Sweep) {
 	}
 }
 
-// endSweep answers a sweep that is over: pages that it has moved to now are looked for at once.
+// endSweep answers who ordered a sweep, and looks at once for pages that it has made due.
 func (p *Partition) endSweep(ctx actor.Context, m *sweepOver) {
 	p.sweeps = slices.DeleteFunc(p.sweeps, func(what *passes) bool { return what == m.passes })
 	if len(p.sweeps) >= sweepsMost {
@@ -68,7 +69,7 @@ func (p *Partition) endSweep(ctx actor.Context, m *sweepOver) {
 	}
 }
 
-// restoreSweeps goes on with what was begun.
+// restoreSweeps begins the sweeps again that the last run has not ended.
 func (p *Partition) restoreSweeps(ctx actor.Context) {
 	var orders []*protocol.Sweep
 	if err := p.disk.Metas.Each("revive/", func(meta string, host []byte) error {
@@ -83,8 +84,8 @@ func (p *Partition) restoreSweeps(ctx actor.Context) {
 	}
 }
 
-// waitsAgain has a page wait again that was given up with the word, or be due that rests with it, and reports whether
-// it was.
+// waitsAgain reports whether a page was given up with the word of a sweep, and is to wait again, or rests with that
+// word, and is made due.
 func waitsAgain(page *store.Page, order *protocol.Sweep, note func(name, key string) []byte, now time.Time) bool {
 	switch given := page.LastVisit.IsZero(); {
 	case page.Says != order.Says, weburl.HostOf(page.URL) != order.Host,
@@ -92,7 +93,7 @@ func waitsAgain(page *store.Page, order *protocol.Sweep, note func(name, key str
 		order.Spares != nil && order.Spares(page.URL, note):
 		return false
 	case !given:
-		page.Next = now.Truncate(time.Second) // as the store keeps it: moved once
+		page.Next = now.Truncate(time.Second) // as the store keeps it, so that it moves only once
 	}
 	return true
 }
@@ -103,14 +104,14 @@ type passes struct {
 	disk  *store.Partition
 	moves func(*store.Page) bool // reports whether it has changed the page
 	order *protocol.Sweep
-	meta  string // where it is noted until it is over: the value is the host; empty: nowhere
+	meta  string // the key under which it is noted until it is over, with the host as value; empty: it is not noted
 
 	after   store.Position
-	room    []store.Entry // for those read at a time
-	moved   int           // in this pass
+	room    []store.Entry // for the records of a batch
+	moved   int           // pages moved in this pass
 	begun   int           // passes before this one
-	count   int           // moved in all
-	renewed int           // that wait again
+	count   int           // pages moved in all
+	renewed int           // pages that wait again
 	err     error
 }
 
@@ -118,7 +119,7 @@ func (p *passes) spawn(ctx actor.Context) {
 	floor.SpawnAs(ctx, actor.PropsFromProducer(func() actor.Actor { return &Sweep{p} }), "sweep")
 }
 
-// next returns the records of the next batch that are to be written again; over: there is nothing left to move.
+// next reads the next batch and returns the records in it that are to be written again; over: nothing is left to move.
 func (p *passes) next() (moves []store.Entry, over bool, err error) {
 	entries, after, err := p.disk.Pages.Visited(p.after, sweepBatch, p.room)
 	if err != nil {
@@ -156,7 +157,7 @@ type (
 // Receive is the table of contents.
 func (s *Sweep) Receive(ctx actor.Context) {
 	switch ctx.Message().(type) {
-	case *actor.Started: // what was written before is on disk first
+	case *actor.Started: // the answer comes when all that was written before is on disk
 		ctx.Request(ctx.Parent(), &swept{})
 	case *protocol.Written, *sweepOn:
 		s.step(ctx)
@@ -198,7 +199,7 @@ func (p *Partition) takeSwept(ctx actor.Context, m *swept) {
 	p.wrote(ctx, &protocol.Written{}, awaited)
 }
 
-// WriteAtRest writes notes, and has pages looked through, in a state in which no crawl runs.
+// WriteAtRest writes the notes of a Write and carries out its one sweep, in a state in which no crawl runs.
 func WriteAtRest(disk *store.Partition, w *protocol.Write, now time.Time) (count int, err error) {
 	batch := store.NewBatch(now)
 	putNotes(batch, w.Notes)

@@ -20,8 +20,8 @@ type (
 		Until       time.Time
 		Budget      int       // visits, of what the frontier handed out; 0: no limit
 		PageLimit   int       // pages that the crawl may still visit; 0: no limit; NoPages: requisites are lent
-		NotBefore   time.Time // others share the host's clock: no request may start earlier
-		Few         bool      // few hosts have pages: nobody waits for the end of a lease that is longer
+		NotBefore   time.Time // no request may start earlier, for hosts that share the clock
+		Few         bool      // few hosts have pages: the lease may be longer, as nobody waits for its end
 	}
 	// Lent answers Lend.
 	Lent struct {
@@ -39,17 +39,17 @@ type (
 		Lease uint64
 		Facts []*messages.Fact
 	}
-	// FactsRefused tells the Master that the holder of a lease reported what cannot be, which is not stored.
+	// FactsRefused tells the Master that the holder of a lease reported what cannot be true, and that it is not stored.
 	FactsRefused struct {
 		Lease uint64
 		Why   string
 	}
-	// LeaseVoid tells that a lease has ended without its holder saying so.
+	// LeaseVoid tells a Host that its lease has ended, though the holder has not reported that.
 	LeaseVoid struct{ Lease uint64 }
-	// LeaseUnwanted asks the Master to take a lease back: its host was found to be another under a second name, or some
-	// of its URLs to be one page.
+	// LeaseUnwanted asks the Master to take a lease back: its host is an alias, or may be one, or some of its URLs are
+	// one page.
 	LeaseUnwanted struct{ Lease uint64 }
-	// HostReady tells the Master that a host may be lent from a moment on. A later word replaces an earlier.
+	// HostReady tells the Master that a host may be lent from a moment on. A later one replaces it.
 	HostReady struct {
 		Host string
 		At   time.Time
@@ -64,7 +64,7 @@ type (
 		Closed     bool      // the lease has ended, and that is on disk too
 		Pressing   bool      // a slave will soon have no room for more facts
 		NextAt     time.Time // of a closed lease: before which the host may not be asked again
-		OthersAt   time.Time // and before which no host may be asked that shares its clock
+		OthersAt   time.Time // likewise, before which no host may be asked that shares its clock
 	}
 )
 

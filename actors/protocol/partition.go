@@ -17,13 +17,13 @@ type (
 	// Write is a set of changes that are stored whole or not at all.
 	Write struct {
 		Visits     []store.Visited
-		Moves      []store.Entry     // records written again without a visit
-		Drops      []store.Entry     // records given up
-		Candidates []store.Candidate // of any host: those of other partitions go through the outbox
-		Ghosts     []store.Position
-		Relaxed    []store.Relaxation
+		Moves      []store.Entry      // records written again without a visit
+		Drops      []store.Entry      // records of pages that are given up
+		Candidates []store.Candidate  // of any host: those of other partitions go through the outbox
+		Ghosts     []store.Position   // waiting records of pages that were visited meanwhile: they are removed
+		Relaxed    []store.Relaxation // whose links were judged again
 		Host       *store.HostRecord
-		Lease      *store.Lease // that of Facts ends when they are closed
+		Lease      *store.Lease // one that is opened, or has advanced; Facts end the one that they close
 		Notes      []Note
 		Stops      []Stop
 		Sweeps     []Sweep
@@ -32,27 +32,26 @@ type (
 		Facts      *FactsStored // reported to the Master once this is on disk
 		Tag        any          // sent back
 	}
-	// PlantSeeds has URLs admitted that no frontier turns away; those that are known are visited again. Written answers
-	// it.
+	// PlantSeeds has URLs admitted that no frontier turns away; known ones are visited again, now. Written answers it.
 	PlantSeeds struct {
 		Candidates []store.Candidate
 		Tag        any // sent back
 	}
-	// Note is what a feature keeps of a host, beside the record of that: the feature alone can read it. Besides that of
-	// its name it may keep small ones under keys.
+	// Note is what a feature keeps of a host beside its record, in a form that the feature alone reads. Beside the note
+	// of its name it may keep small ones under keys.
 	Note struct {
 		Host, Name, Key string
-		Bytes           []byte // nil: it goes
+		Bytes           []byte // nil: the note is removed
 	}
 	// Stop is a change of the stop list.
 	Stop struct {
 		store.StopEntry
-		Lifted bool // the entry of this prefix goes
+		Lifted bool // the entry of this prefix is removed
 	}
 	// Sweep has all pages looked through that were visited or given up, while other messages are taken: its functions
 	// are called then.
 	Sweep struct {
-		// pages of the host that were given up with this word wait again, and those that rest with it are due, also
+		// pages of Host that were given up with the word Says wait again, and those that rest with it are due, also
 		// after a restart; the Host gets PagesRevived. Empty: Moves decides, and the Master gets OrderDone
 		Host, Says string
 		// Spares reports that a page stays as it is, given the notes of the host under a name and a key; nil: none
@@ -72,7 +71,7 @@ type (
 	// HostRestored answers HostAsked.
 	HostRestored struct {
 		Record store.HostRecord
-		Lease  *store.Lease // open: of the last run, or lent before the Host failed
+		Lease  *store.Lease // the open one, of the last run or from before the Host failed; nil: none is open
 		Due    int          // pages of it that are due
 		Kept   Kept
 	}
@@ -86,7 +85,7 @@ type (
 		Host  string
 		Limit int
 		Due   int // known pages that are due, at most
-		Known int // send them if there are no more than this
+		Known int // fingerprints at most
 		// only requisites of pages are asked for
 		Requisites bool
 		Notes      *PageNotes // a note is wanted of each page; nil: none is
@@ -102,19 +101,19 @@ type (
 		Due      []store.Entry // the due pages that have waited longest
 		DueCount int           // how many there are
 		Known    []uint64
-		Whole    bool              // Known holds all
+		Whole    bool              // Known holds all of the host
 		Notes    map[string][]byte // of pages that have one, by their position
 	}
-	// RecordsAsked asks for records of visited pages of a host, some time later, or for notes of it, at once. The
-	// Partition of the host that asks passes it on to that of the other, which has the Host given RecordsFound.
+	// RecordsAsked asks for records of visited pages of a host, which come some time later, or for notes of it, which
+	// come at once. The Partition of the Host that asks passes it on to that of the other, which answers RecordsFound.
 	RecordsAsked struct {
-		Host, Of string   // the host that asks, and whose pages they are
+		Host, Of string   // who gets the answer, and whose pages are asked for
 		URLs     []string // of its pages
 		All      bool     // all its pages are wanted
 		Notes    []string // if no pages are wanted
 		Tag      any      // comes back
 	}
-	// RecordsFound answers RecordsAsked; of URLs those are left out that were not visited yet.
+	// RecordsFound answers RecordsAsked; URLs that were not visited are left out.
 	RecordsFound struct {
 		Of    string
 		Pages []store.Page
@@ -139,7 +138,7 @@ type (
 		Hosts     []string
 		Next      store.HostID // 0: that was all
 	}
-	// WaitingDoubted has a Partition look for the pages that by its counts wait, since no Host says that it may be
+	// WaitingDoubted has a Partition look for the pages that wait by its counts, since no Host says that it may be
 	// asked. A Partition that does not find them fails.
 	WaitingDoubted struct{}
 	// QuietAsked asks whether anything is left to do; the answers of two rounds prove the end of a crawl.
@@ -152,16 +151,18 @@ type (
 		Partition int
 		Round     uint64
 		Stats     store.Stats
-		Unsettled int    // writes not on disk, candidates not with their owner, relaxations not judged
+		// writes not on disk, candidates not with their owner, relaxations not judged, open leases, sweeps under way,
+		// and a slot that opens within minutes
+		Unsettled int
 		Commits   uint64 // so far: equal in two rounds means that nothing happened in between
 		Totals    Totals // of this partition, since the crawl began
-		Due       int    // known pages that wait in line for their hosts
+		Due       int    // known pages that wait in line for their hosts, or that failed and are tried again
 		// a requisite of a page waits for its first visit, if that was asked
 		Requisites bool
 	}
 	// HostsGrew tells the Hosts which hosts have got URLs to visit.
 	HostsGrew struct{ Hosts []string }
-	// LeasesFound tells the Master which leases were open at the last end, once at the start.
+	// LeasesFound tells the Master which leases were open on disk when the Partition started.
 	LeasesFound struct{ Leases []store.Lease }
 	// StoreStalled tells the Master that nothing can be stored; what is unwritten is kept and tried again.
 	StoreStalled struct {
@@ -177,9 +178,9 @@ func (w *Write) Answered() bool { return w.Facts == nil || w.Tag != nil }
 
 // Hosts that are others under a second name.
 type (
-	// TextsCompared brings a host what its pages have in common with those of hosts that would represent it.
+	// TextsCompared brings a host comparisons of its pages with those of hosts that would represent it.
 	TextsCompared struct{ Comparisons []alias.Comparison }
-	// AliasOrdered tells a Host the order of a person about whom it stands for, which is on disk already.
+	// AliasOrdered tells a Host what a person has said of whom it stands for, which is on disk already.
 	AliasOrdered struct{ Order alias.Order }
 	// PagesRevived tells a Host how many pages wait again that were given up.
 	PagesRevived struct{ Count int }
@@ -193,7 +194,7 @@ type (
 		Order any
 		Reply any // comes back
 	}
-	// OrderDone says that an order is carried out and on disk, or why not.
+	// OrderDone says that an order is carried out and on disk, or why it is not.
 	OrderDone struct {
 		Count int // pages whose next visit was moved
 		Err   error
@@ -215,7 +216,7 @@ type (
 
 // Known pages that are due, and those that a sitemap says to have changed.
 type (
-	// DueOpened tells a Host how many of its known pages stand in line, now that there are more.
+	// DueOpened tells a Host how many of its known pages stand in line, after more have come.
 	DueOpened struct{ Count int }
 	// OverflowAsked asks for due pages of a host behind the first Keep of its line, at most Limit.
 	OverflowAsked struct {
@@ -229,8 +230,8 @@ type (
 		Host  string
 		Count int
 	}
-	// RoundBegun has all known pages that were not visited since a moment visited once; answered by OrderDone, once
-	// they are due.
+	// RoundBegun has all known pages visited once that were not visited since a moment. OrderDone answers it when they
+	// are due.
 	RoundBegun struct{ At time.Time }
 	// PagesSought asks for the records of known pages that a sitemap or a feed says to have changed. It must come
 	// before the Write of that document's visit: the earlier document is compared with this one.
@@ -245,10 +246,10 @@ type (
 	PagesFound struct {
 		Entries []store.Entry
 		Hints   []outlink.Hint // of each entry
-		Notice  *Notice        // whose pages these are, and the first page of the host; nil: a document named them
+		Notice  *Notice        // whose pages these are, beside the root page of the host; nil: a document named them
 	}
-	// Notice reports that somebody says which pages of a host have changed or are new. The Partition of the host
-	// answers NoticeTaken, has the pages looked for, and gives the Host PagesFound.
+	// Notice says which pages of a host have changed or are new, by what the crawl was told from outside. The Partition
+	// of the host answers NoticeTaken, has the pages looked for, and gives the Host PagesFound.
 	Notice struct {
 		Host  string
 		Pages []string // visited pages of the host
@@ -259,5 +260,5 @@ type (
 	NoticeTaken struct{}
 )
 
-// URLsSkipped tells what was not taken.
+// URLsSkipped tells Skips which URLs were not taken.
 type URLsSkipped struct{ URLs []admission.Skipped }

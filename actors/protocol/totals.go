@@ -16,31 +16,31 @@ type Totals struct {
 	// of the later visits, those that found a significant change, and those that found none
 	Changed   uint64 `json:"changed,omitempty"`
 	Unchanged uint64 `json:"unchanged,omitempty"`
-	Gone      uint64 `json:"gone,omitempty"` // visits of known pages that failed
-	Links     uint64 `json:"links"`          // outlinks found, as last stored of each visit
+	Gone      uint64 `json:"gone,omitempty"` // visits in which a known page failed; known pages given up
+	Links     uint64 `json:"links"`          // links found, those of a page at each of its visits
 	Bytes     uint64 `json:"bytes"`          // payload as it came
 	// Identical counts answers whose payload the archive held already, of whatever URL, and IdenticalBytes what was not
 	// stored again
 	Identical      uint64 `json:"identical,omitempty"`
 	IdenticalBytes uint64 `json:"identical_bytes,omitempty"`
-	StopListed     uint64 `json:"stop_listed"` // links not admitted because of the stop list
+	StopListed     uint64 `json:"stop_listed"` // links not admitted because of the stop list, or of a portal
 	OutOfScope     uint64 `json:"out_of_scope"`
 	// unknown URLs that a bounded frontier had no room for, each time they turned up
 	Dropped  uint64 `json:"dropped,omitempty"`
 	Returned uint64 `json:"returned,omitempty"` // URLs that it took after having dropped them
 	Trapped  uint64 `json:"trapped"`            // links not admitted because they lead into a trap
-	// Skipped counts what was not taken, by reason: links as often as they are met, and pages. Above are the sums of
-	// some of them.
+	// Skipped counts by reason: links that were not taken, each time they are met, and pages that were given up. Above
+	// are sums of some of them.
 	Skipped admission.Counts `json:"skipped,omitzero"`
-	// pages visited for the first time, with a response or without, and those left alone for the stop list
+	// pages visited for the first time, with a response or without, and those left alone because of the stop list
 	Tried uint64 `json:"tried"`
-	// of these, pages that belong on the stop list: missing, failing, slow, in a folder of such
+	// of these, pages that belong on the stop list: missing, failing, slow, or in a folder of such pages
 	Broken uint64 `json:"broken"`
 	Alike  uint64 `json:"alike"` // of the broken, pages whose text their host gives under many other URLs
 	// Verdicts counts hosts by politeness.Verdict on what their pages ask for. Only a crawl that revisits judges.
 	Verdicts [politeness.Verdicts]int64 `json:"verdicts,omitzero"`
-	// Errors totals, by the word of a messages.Cause, visits given up without a response, answers from 400 on, and
-	// responses that are not whole.
+	// Errors counts, by the word of a messages.Cause, visits without a response, answers from 400 on, and responses
+	// that are not whole; and by the reason, waiting pages that were given up.
 	Errors map[string]uint64 `json:"errors,omitempty"`
 }
 
@@ -75,7 +75,8 @@ func (c *Totals) Add(other *Totals) {
 // Visits are all visits with a response.
 func (c *Totals) Visits() uint64 { return c.Pages + c.Requisites + c.Revisits }
 
-// StopShare is the share of pages that are stop-listed, 0 to 1: some 5 % in the thesis that henro follows.
+// StopShare is the share of the pages tried that belong on the stop list, 0 to 1: some 5 % in the thesis that henro
+// follows.
 func (c *Totals) StopShare() float64 { return float64(c.Broken) / float64(max(c.Tried, 1)) }
 
 // Clone returns totals that do not change with these.
@@ -85,7 +86,7 @@ func (c *Totals) Clone() Totals {
 	return clone
 }
 
-// AddError counts visits without a response, or with an answer from 400 on, by reason.
+// AddError adds to Errors.
 func (c *Totals) AddError(reason string, n uint64) {
 	if c.Errors == nil {
 		c.Errors = map[string]uint64{}
@@ -96,7 +97,7 @@ func (c *Totals) AddError(reason string, n uint64) {
 // MarshalBinary writes the totals for the store.
 func (c *Totals) MarshalBinary() ([]byte, error) { return json.Marshal(c) }
 
-// UnmarshalBinary reads what MarshalBinary wrote; nothing is a crawl that has not begun.
+// UnmarshalBinary reads what MarshalBinary wrote; no bytes are the totals of a crawl that has not begun.
 func (c *Totals) UnmarshalBinary(data []byte) error {
 	if len(data) == 0 {
 		return nil
