@@ -15,22 +15,22 @@ import (
 )
 
 // ErrPromises is returned for hosts or intervals that are not taken on, since timetables that are kept now would not be
-// kept beside them. The error says what would have to give.
+// kept beside them. The error says what would make it possible.
 var ErrPromises = errors.New("not taken on")
 
-// promises are what the timetables of all hosts ask of our connections, now and with what is to be taken on.
+// promises are what the timetables of all hosts ask of the connections, now and with what is to be taken on.
 type promises struct {
 	m        *reading.Settings
 	with     politeness.Options // with the hosts that are to be taken on
-	hosts    int                // that have a timetable
-	kept     int                // of these, feasible ones
-	lost     int                // that are feasible now, and not with what is to be taken on
-	occupied float64            // Σ L·e of all: connections in the mean, (7) and (8)
-	ratio    float64            // the largest S/C at which all that are kept now are kept
-	added    float64            // to occupied
+	hosts    int                // hosts with a timetable
+	kept     int                // of these, hosts whose timetable is feasible
+	lost     int                // of these, hosts whose timetable is not, with what is to be taken on
+	occupied float64            // Σ L·e of all: connections in use in the mean, (7) and (8)
+	ratio    float64            // the largest S/C at which all timetables that are kept now are kept
+	added    float64            // what the new hosts or intervals add to occupied
 }
 
-// weigh reads all hosts. So many hosts are to be taken on.
+// weigh reads all hosts. more is how many hosts are to be taken on.
 func weigh(ctx context.Context, state *store.State, m *reading.Settings, more int) (*promises, error) {
 	p := &promises{m: m, with: m.Politeness, ratio: math.Inf(1)}
 	p.with.Servers += more
@@ -62,7 +62,7 @@ func weigh(ctx context.Context, state *store.State, m *reading.Settings, more in
 	return p, nil
 }
 
-// refuse says why what is to be taken on cannot be; nil: it can.
+// refuse says why something cannot be taken on; nil: it can.
 func (p *promises) refuse(what string) error {
 	c := p.m.Politeness.Connections
 	full := p.occupied+p.added > float64(c)
@@ -76,7 +76,7 @@ func (p *promises) refuse(what string) error {
 		p.occupied+p.added, c, p.occupied, p.lost, p.kept, p.with.Ratio(), need)
 }
 
-// admitHosts refuses hosts that are not known yet, where timetables would not be kept any more for them.
+// admitHosts refuses hosts that are not known yet, if timetables would not be kept any more because of them.
 func admitHosts(ctx context.Context, state *store.State, m *reading.Settings, seeds []reading.Seed) error {
 	fresh := map[string]bool{}
 	for _, seed := range seeds {
@@ -96,8 +96,8 @@ func admitHosts(ctx context.Context, state *store.State, m *reading.Settings, se
 	return p.refuse(fmt.Sprintf("%d hosts more", len(fresh)))
 }
 
-// admitEvery refuses to visit pages of a host every so often, where the host does not bear that or timetables of others
-// would not be kept any more.
+// admitEvery refuses an interval that a person wants for pages of a host, if the host does not bear it or timetables of
+// others would not be kept any more.
 func admitEvery(ctx context.Context, state *store.State, m *reading.Settings, pages revisit.Pattern,
 	every time.Duration) error {
 	disk := state.Partitions[state.PartitionOf(pages.Host())]

@@ -16,17 +16,16 @@ import (
 )
 
 type (
-	// OrderAlias says of a host whom it stands for, whatever its pages show. It is answered by AliasOrdered when that
-	// is on disk.
+	// OrderAlias says whom a host stands for, whatever its pages show. AliasOrdered answers it when that is on disk.
 	OrderAlias struct{ Host, Of string } // as weburl.URL.Host has them; Of empty: for itself
 	// AliasOrdered answers OrderAlias.
 	AliasOrdered struct{}
 )
 
-// orderAlias writes it down; the rest follows from what is on disk. A host that others are mapped to stands for itself.
+// orderAlias has the order written; the rest follows when it is on disk.
 func (m *Master) orderAlias(ctx actor.Context, o *OrderAlias) {
 	m.writeAlias(ctx, o.Host, o.Of, ctx.Sender())
-	if o.Of != "" && alias.Representative(o.Host, o.Of) == o.Host { // its own evidence would say the opposite
+	if o.Of != "" && alias.Representative(o.Host, o.Of) == o.Host { // by evidence Of would be the alias: it is not
 		m.writeAlias(ctx, o.Of, "", nil)
 	}
 }
@@ -41,7 +40,7 @@ func (m *Master) writeAlias(ctx actor.Context, name, of string, reply *actor.PID
 		&orderTag{reply, name, &protocol.AliasOrdered{Order: order}, &AliasOrdered{}})
 }
 
-// OrderAlias says of a host whom it stands for. It returns the order in canonical form, once it is on disk.
+// OrderAlias says whom a host stands for. It returns the order in canonical form, once it is on disk.
 func (n *Node) OrderAlias(ctx context.Context, o *AliasPosted) (*AliasPosted, error) {
 	for _, name := range []*string{&o.Host, &o.Of} {
 		if *name == "" && name == &o.Of {

@@ -19,13 +19,13 @@ import (
 	"henro/messages/weburl"
 )
 
-// Routes is the table of what a master answers over HTTP, beside what every process does: JSON in, JSON out, errors as
-// {"error": "…"}. docs/openapi.yaml describes each.
+// Routes is the table of what a master answers over HTTP, beside what every process answers: JSON in, JSON out, errors
+// as {"error": "…"}. docs/openapi.yaml describes each.
 func (n *Node) Routes() []console.Route {
-	command := func(command any) http.HandlerFunc { // it is answered by the status
+	command := func(command any) http.HandlerFunc { // the answer is the status
 		return get(func(r *http.Request) (any, error) { return Ask[*Status](r.Context(), n, command) })
 	}
-	drain := func(on bool) http.HandlerFunc { // it is answered with how the slave stands
+	drain := func(on bool) http.HandlerFunc { // the answer is how the slave stands
 		return get(func(r *http.Request) (any, error) { return n.Drain(r.Context(), r.FormValue("slave"), on) })
 	}
 	exclude := func(on bool) http.HandlerFunc {
@@ -35,7 +35,7 @@ func (n *Node) Routes() []console.Route {
 	}
 	return []console.Route{
 		{Pattern: "GET /api/status", Serve: command(&StatusAsked{})},
-		{Pattern: "POST /api/pause", Serve: command(&Pause{})}, // answered after the leases were asked back
+		{Pattern: "POST /api/pause", Serve: command(&Pause{})}, // answered when the leases are asked back, not yet back
 		{Pattern: "POST /api/resume", Serve: command(&Resume{})},
 		{Pattern: "POST /api/stop", Serve: command(&Stop{Why: Stopped})}, // the crawl ends, its state stays
 		{Pattern: "POST /api/seeds", Body: maxSeedBytes, Serve: n.postSeeds},
@@ -75,7 +75,7 @@ func (n *Node) Routes() []console.Route {
 	}
 }
 
-// Ready says why the master cannot lead, if it cannot.
+// Ready says why the master cannot do its work: it does not answer, or nothing can be stored. nil: it can.
 func (n *Node) Ready(ctx context.Context) error {
 	status, err := Ask[*Status](ctx, n, &StatusAsked{})
 	if err != nil {
@@ -87,8 +87,8 @@ func (n *Node) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Traces lets readers look into the mailboxes of this node, of the slaves and of other masters, which answer through
-// the cluster: so the master alone needs to reach them.
+// Traces lets readers look into the mailboxes of this node, of the slaves and of other masters. These answer through
+// the cluster, so the reader need not reach them.
 func (n *Node) Traces() *console.Traces {
 	return &console.Traces{System: n.system, Nodes: func(ctx context.Context, node string) ([]*actor.PID, error) {
 		status, err := Ask[*Status](ctx, n, &StatusAsked{})
@@ -139,7 +139,7 @@ func (n *Node) getMissing(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	_, _ = io.Copy(w, f) // the reader is gone
+	_, _ = io.Copy(w, f) // an error means that the reader is gone
 }
 
 // Fetches are the latest visits, the latest first.
@@ -161,8 +161,9 @@ func (n *Node) getFetches(r *http.Request) (any, error) {
 	return FetchesReported{fetches}, err
 }
 
-// backupPace is the least that a reader of a backup takes a second. As long as it lasts, the state keeps the pages of
-// that moment, and grows by what is written meanwhile; a reader over a slower line copies it on the master's machine.
+// backupPace is how many bytes a second the reader of a backup must take at least. While it lasts the state cannot use
+// the pages of that moment again, and grows by what is written. Over a slower line, back up on the master's machine and
+// copy that.
 const backupPace = 1 << 20
 
 // getBackup sends the state as of one moment as a tar archive.

@@ -19,10 +19,10 @@ type FailedVisit struct {
 	messages.Cause
 }
 
-// latestFailures are the latest visits that failed, one of each cause, at most store.MaxErrors.
+// latestFailures are the latest visits that failed, one of each cause, by its word; store.MaxErrors causes at most.
 type latestFailures map[string]FailedVisit
 
-// note looks for a failure in what a slave reported of a host.
+// note keeps the failure that a slave reported of a host, if the fact is one.
 func (f *latestFailures) note(now time.Time, name string, fact *messages.Fact) {
 	var at FailedVisit
 	switch {
@@ -44,7 +44,7 @@ func (f *latestFailures) note(now time.Time, name string, fact *messages.Fact) {
 	}
 }
 
-// clone returns what does not change with these.
+// clone returns a copy that does not change with these.
 func (f latestFailures) clone() map[string]FailedVisit { return maps.Clone(f) }
 
 // failedSeedsShown bounds Status.FailedSeeds.

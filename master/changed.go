@@ -27,7 +27,7 @@ type ChangedPosted struct {
 
 // ChangedAnswer is what POST /api/changed answers: how many of the URLs are what, each counted once.
 type ChangedAnswer struct {
-	Known   uint64 `json:"known"`   // visited before; the visit is brought forward as far as notices have been right
+	Known   uint64 `json:"known"`   // visited before; the next visit is brought forward as far as notices were right
 	New     uint64 `json:"new"`     // of a host that the crawl knows: taken as from a sitemap of that host
 	Waiting uint64 `json:"waiting"` // found before, and not visited yet
 	Foreign uint64 `json:"foreign"` // of hosts that the crawl does not know; nothing comes of them
@@ -47,10 +47,10 @@ const (
 	mostBy        = 100 // bytes
 )
 
-// ErrChanged is returned for a list of changes that cannot be taken.
+// ErrChanged is returned for a list of changed URLs that cannot be taken.
 var ErrChanged = errors.New("no list of changed URLs")
 
-// notices counts the URLs that were said to have changed since the start.
+// notices counts, since the start, the URLs that were said to have changed.
 type notices struct {
 	mu  sync.Mutex
 	sum ChangedAnswer

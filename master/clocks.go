@@ -18,14 +18,14 @@ import (
 	"henro/store"
 )
 
-// Unit is what one clock of politeness is kept for.
+// Unit says which hosts share a clock of politeness.
 type Unit string
 
 // The units of politeness.
 const (
-	UnitHost   Unit = "host"   // scheme, name and port
-	UnitIP     Unit = "ip"     // all names of one address
-	UnitDomain Unit = "domain" // all names of one registrable domain
+	UnitHost   Unit = "host"   // none: each has its own
+	UnitIP     Unit = "ip"     // those of one address
+	UnitDomain Unit = "domain" // those of one registrable domain
 )
 
 // ParseUnit reads a unit by name.
@@ -39,18 +39,18 @@ func ParseUnit(name string) (Unit, error) {
 }
 
 const (
-	namesAtOnce = 64               // looked up side by side
-	nameTimeout = 30 * time.Second // of one: the resolver has its own below it
+	namesAtOnce = 64               // names looked up side by side
+	nameTimeout = 30 * time.Second // for one name: the resolver's own timeout is shorter
 )
 
 // Lookup finds the addresses of a host, "scheme://name[:port]".
 type Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 
-// restoreClocks sets the clocks by what the hosts of a state were given last, before anything is lent: nil when each
-// host has its own.
+// restoreClocks sets the shared clocks from the state before anything is lent; nil: each host has its own.
 //
-// A host that was given NextAllowed was asked last no later than its interval before that. Others need not wait for its
-// rests after failures, only for its pace. So addresses are looked up for hosts that were asked just now, or are lent.
+// A host may be asked at NextAllowed, so it was asked last no later than its interval before that. Hosts that share its
+// clock wait for its pace after that, and not for its back-off. So addresses need to be looked up only for hosts that
+// were asked within their pace, or are lent.
 func restoreClocks(o *Options, state *store.State, now time.Time) (*lending.Clocks, error) {
 	if o.Unit == UnitHost {
 		return nil, nil
@@ -103,14 +103,14 @@ func restoreClocks(o *Options, state *store.State, now time.Time) (*lending.Cloc
 	return c, group.Wait()
 }
 
-// lookups are searches for the addresses of hosts, beside the Master.
+// lookups looks up the addresses of hosts, in goroutines beside the Master.
 type lookups struct {
 	o      *Options
-	slots  chan struct{} // lookups under way
+	slots  chan struct{} // holds one for each lookup under way
 	flying sync.WaitGroup
 }
 
-// begin finds the clocks of a host, and sends them to the actor.
+// begin finds the clocks of a host, and sends them to the Master.
 func (l *lookups) begin(ctx actor.Context, host string) {
 	root, self := ctx.ActorSystem().Root, ctx.Self()
 	l.flying.Go(func() {
@@ -121,7 +121,7 @@ func (l *lookups) begin(ctx actor.Context, host string) {
 	})
 }
 
-// clocksOf looks the clocks of a host up. It waits for the resolver.
+// clocksOf finds the clocks of a host. It waits for the resolver.
 func (u Unit) clocksOf(lookup Lookup, host string) []string {
 	if u == UnitDomain {
 		return []string{store.DomainOf(host)}
@@ -130,7 +130,7 @@ func (u Unit) clocksOf(lookup Lookup, host string) []string {
 	defer cancel()
 	addrs, err := lookup(within, host)
 	if err != nil || len(addrs) == 0 {
-		return []string{host} // of its own: its slave will find out why
+		return []string{host} // its own clock: the slave will find out why there is no address
 	}
 	keys := make([]string, 0, len(addrs))
 	for _, a := range addrs {

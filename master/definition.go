@@ -32,16 +32,16 @@ func (d *definition) addMissing(seeds []reading.Seed) {
 	}
 }
 
-// definition is that of a crawl which runs. It is used by the Master and by its Node.
+// definition is the definition of a crawl that runs. The Master and its Node use it.
 type definition struct {
 	o *Options
 
-	mu sync.Mutex
+	mu sync.Mutex // for what is below
 	reading.Definition
 }
 
-// openDefinition returns the definition of a crawl that runs by these settings from now on, and writes it down. Where
-// the rules for links are others than before, what they take now of the links of known pages is visited too.
+// openDefinition returns the definition of a crawl that runs by these settings from now on, and writes it down. If the
+// rules for links are others than before, the links of known pages are judged again.
 func openDefinition(o *Options, state *store.State, settings reading.Settings) (*definition, error) {
 	before, err := reading.ReadDefinition(o.Dir)
 	if err != nil {
@@ -57,9 +57,9 @@ func openDefinition(o *Options, state *store.State, settings reading.Settings) (
 		return nil, err
 	}
 	if begun := before.Judged != ""; begun {
-		// What was left out of the archive once is not there later.
+		// An archive that has left something out once does not have it all later.
 		settings.ArchivesAll = settings.ArchivesAll && before.InForce.ArchivesAll
-		settings.Politeness.Connections = before.InForce.Politeness.Connections // of the run before
+		settings.Politeness.Connections = before.InForce.Politeness.Connections // as the run before had them
 		d.Judged = before.Judged
 	} else {
 		d.Judged = rules
@@ -75,8 +75,8 @@ func openDefinition(o *Options, state *store.State, settings reading.Settings) (
 	return d, d.write()
 }
 
-// judgeAgain puts the links of all known pages down to be judged anew, and gives the seeds the depth that they have
-// now. It may be done twice.
+// judgeAgain notes that the links of all known pages are to be judged again, and gives the seeds the depth that they
+// have now. After a crash in the middle it is done again, which does no harm.
 func (d *definition) judgeAgain(state *store.State) error {
 	batches := make([]*store.Batch, len(state.Partitions))
 	for i := range batches {
@@ -97,8 +97,8 @@ func (d *definition) judgeAgain(state *store.State) error {
 	return nil
 }
 
-// renewRefused has the pages wait again that were known when the crawl was told to leave them out. Those that it still
-// leaves out are found out again, without a request.
+// renewRefused has all pages wait again that were given up because of an exclude pattern or a portal. Those that are
+// still excluded are given up again, without a request.
 func renewRefused(p *store.Partition) error {
 	refused := []string{admission.Excluded.String(), admission.Portal.String()}
 	var entries []store.Entry
@@ -136,7 +136,7 @@ func (d *definition) named() (first []string, all int) {
 	return first, len(d.Seeds)
 }
 
-// keep adds seeds, and waits until they are on the disk. One that is known has the depth given last.
+// keep adds seeds and writes the definition. A seed that is there already gets the new depth.
 func (d *definition) keep(seeds []reading.Seed) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -159,14 +159,14 @@ func (d *definition) keep(seeds []reading.Seed) error {
 	return d.write()
 }
 
-// settings are those in force.
+// settings are the settings in force.
 func (d *definition) settings() reading.Settings {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.InForce
 }
 
-// rest notes with how many connections the crawl has run; 0: with none yet.
+// rest notes at the end with how many connections the crawl has run; 0: with none, and the number before stays.
 func (d *definition) rest(connections int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

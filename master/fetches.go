@@ -20,8 +20,8 @@ import (
 	"henro/store/journal"
 )
 
-// Fetch is one visit as its slave reported it: a line of logs/fetch.jsonl. Fields that Heritrix' crawl log has, as its
-// contrib module writes it as JSON, have the same names and meanings; slave, cause and says are of henro.
+// Fetch is one visit as its slave reported it: a line of logs/fetch.jsonl. Fields that Heritrix' crawl log has, in the
+// JSON of its contrib module, have the same names and meanings; slave, cause and says are henro's own.
 // docs/output.md describes each.
 type Fetch struct {
 	Timestamp string `json:"timestamp"` // when the report arrived, UTC with milliseconds
@@ -74,7 +74,7 @@ var heritrixStatus = map[messages.Reason]int{
 	messages.Reason_ROBOTS_DENIED:      -9998,
 }
 
-// fetchOf is what a fact says of a visit; no URL: it is of something else.
+// fetchOf is what a fact says of a visit; without a URL: the fact is of something else.
 func fetchOf(at time.Time, slave string, fact *messages.Fact) Fetch {
 	f := Fetch{Timestamp: at.UTC().Format(fetchTime), Host: fact.Host, Slave: slave}
 	var ago int64
@@ -119,8 +119,8 @@ func causeOf(v *messages.PageVisited) messages.Cause {
 // maxHops bounds what a slave can have written for a depth.
 const maxHops = 255
 
-// hopPath is how a page was reached: L for a link, E for a requisite, R for a redirect. The redirects are those right
-// before the page.
+// hopPath is how a page was reached: L for a link, E for a requisite, R for a redirect. Only the redirects right before
+// the page are known.
 func hopPath(v *messages.PageVisited) string {
 	embedded := v.Requisite
 	if embedded == outlink.PageToo {
@@ -130,7 +130,7 @@ func hopPath(v *messages.PageVisited) string {
 		strings.Repeat("R", int(min(v.Redirects, maxHops)))
 }
 
-// annotations are those of Heritrix that fit, with commas between them.
+// annotations are those of Heritrix' annotations that apply, separated by commas.
 func annotations(v *messages.PageVisited) string {
 	var all []string
 	if v.Attempts > 0 {
@@ -189,7 +189,7 @@ type fetchLog struct {
 	count   int
 	timer   floor.Timer
 	waiting bool // lines are in memory
-	failing bool
+	failing bool // the last write failed
 }
 
 func fetchLogProps(dir string, log *logrus.Entry) *actor.Props {

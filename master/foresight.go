@@ -13,15 +13,14 @@ import (
 	"henro/store"
 )
 
-// foresight reads all hosts now and then, beside the crawl, and foresees its end: after each hundredth of what the run
-// has taken so far, but not more often than each five seconds and not more seldom than each minute, or each ten minutes
-// of a crawl without an end. It takes a fiftieth of a processor at most: 100,000 hosts take some 0.6 s to read, and are
-// read every 30 s then.
+// foresight reads all hosts now and then, beside the crawl, and foresees its end. It waits a hundredth of the time that
+// the run has taken so far, five seconds at least and a minute at most (ten minutes in a crawl without an end), but in
+// any case 50 times as long as a reading takes: 100,000 hosts take some 0.6 s to read, and are read every 30 s.
 type foresight struct {
 	n *Node
-	// by which what is yet to be found and the pace are reckoned: of a quarter to half of the run
+	// a reading from between a quarter and half of the run: what came since tells the pace, and what is yet to be found
 	older figuresOfCrawl
-	newer figuresOfCrawl // that take its place
+	newer figuresOfCrawl // the reading that takes its place
 	began uint64         // visits of earlier runs
 }
 
@@ -29,11 +28,11 @@ const (
 	foreseeEvery  = 5 * time.Second
 	foreseeLatest = time.Minute
 	endlessLatest = 10 * time.Minute
-	foreseeEffort = 50      // times as long as a reading took, until the next
+	foreseeEffort = 50      // from one reading to the next at least, in times of what it took
 	foreseeHosts  = 200_000 // whose figures are remembered: 7 MB twice
 )
 
-// figuresOfCrawl are those of one reading.
+// figuresOfCrawl are the figures of one reading.
 type figuresOfCrawl struct {
 	at            time.Time
 	hosts         map[store.HostID]forecast.Figures
@@ -114,7 +113,7 @@ func (f *foresight) look(ctx context.Context, now time.Time, ran time.Duration) 
 	return seen, nil
 }
 
-// untilLimit is how long it takes until a limit of the crawl ends it, at the pace of late; 0: none is foreseen.
+// untilLimit is how long it takes until a limit ends the crawl, at the pace since the older reading; 0: none will.
 func (f *foresight) untilLimit(o *Options, now *figuresOfCrawl, ran time.Duration) (most time.Duration) {
 	within := func(left time.Duration) {
 		if left = max(left, time.Second); most == 0 || left < most {
@@ -199,7 +198,7 @@ func (f *foresight) poolYet(hosts []forecast.Host, now *figuresOfCrawl) {
 	}
 }
 
-// sharedBy are the clocks of hosts. One of several addresses goes by the first.
+// sharedBy are the clocks of hosts; of a host with several, the first.
 func sharedBy(c *lending.Clocks, hosts []string) *clocksReported {
 	answer := &clocksReported{}
 	for _, host := range hosts {
@@ -208,7 +207,7 @@ func sharedBy(c *lending.Clocks, hosts []string) *clocksReported {
 	return answer
 }
 
-// left is what a host has left.
+// left is a host as the forecast needs it.
 func (f *foresight) left(r *store.HostRecord, o *host.Options, now time.Time) forecast.Host {
 	var s politeness.State
 	if len(r.Politeness) > 0 && s.UnmarshalBinary(r.Politeness) != nil {

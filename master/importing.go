@@ -17,10 +17,10 @@ import (
 
 // Imported says what ImportAtRest made of captures.
 type Imported struct {
-	Pages    int `json:"pages"`    // that are known now and were not before
-	Known    int `json:"known"`    // that the crawl had visited itself: its own history stays
-	Captures int `json:"captures"` // of the pages that were taken
-	Changes  int `json:"changes"`  // between these
+	Pages    int `json:"pages"`    // pages that are known now and were not before
+	Known    int `json:"known"`    // pages that the crawl had visited itself: its own history stays
+	Captures int `json:"captures"` // captures of the pages that were taken
+	Changes  int `json:"changes"`  // changes between these captures
 }
 
 // importBatch bounds the pages of one commit.
@@ -34,16 +34,16 @@ type importing struct {
 	rnd    *rand.Rand
 	result Imported
 
-	disk  *store.Partition // of the batch; nil: it is empty
+	disk  *store.Partition // of the batch; nil: nothing was imported yet
 	batch *store.Batch
-	host  store.HostRecord // of the pages that came last
-	load  politeness.State // its record of politeness
-	page  []history.Capture
+	host  store.HostRecord  // host of the pages in the batch
+	load  politeness.State  // its politeness, with the timetable
+	page  []history.Capture // captures of the page that is being read
 }
 
 // ImportAtRest writes visit histories of earlier archives into the state of a crawl that is not running, as pages that
-// were visited then and are to be visited again. Their content is not there: the first visit brings it, and is judged
-// by the digest. Captures come by URL and time, as history.Collector has them.
+// were visited then and are to be visited again. The state has their digest and not their text: the first visit is
+// judged by the digest. Captures come by URL and time, as history.Collector has them.
 func ImportAtRest(state *store.State, m *reading.Settings, each func(func(history.Capture) error) error,
 	now time.Time) (Imported, error) {
 	i := &importing{state: state, o: &m.Revisit, now: now, rnd: rand.New(rand.NewPCG(uint64(now.UnixNano()), 3)),
@@ -66,7 +66,7 @@ func ImportAtRest(state *store.State, m *reading.Settings, each func(func(histor
 	return i.result, err
 }
 
-// take writes the page whose captures have come.
+// take adds the page whose captures have come to the batch.
 func (i *importing) take() error {
 	captures := i.page
 	i.page = i.page[:0]
@@ -110,8 +110,8 @@ func (i *importing) open(disk *store.Partition, name string) (err error) {
 	return err
 }
 
-// replay takes the captures of a page for visits, and times the next. Captures of which no digest is known tell nothing
-// of changes.
+// replay takes the captures of a page for visits, and times the next visit. A capture without a digest tells nothing of
+// changes.
 func (i *importing) replay(captures []history.Capture) store.Page {
 	var h revisit.History
 	prior := i.load.Rates().Prior()

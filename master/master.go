@@ -9,13 +9,13 @@
 //	       ── Report ──────────►       ── HostFacts ──►            ── Write ──►
 //	       ◄── Stored ──────────       ◄─────────────── FactsCommitted ─────────
 //
-// It decides nothing itself: package lending does, which hosts go to whom and what comes back, and package
-// course, when the crawl ends. Their invariants are stated there.
+// It decides nothing itself: package lending decides which host goes to which slave and what to do with what comes
+// back, and package course when the crawl ends. Their invariants are stated there.
 //
-// Memory that actors share: order and ranks belong to the Master, and the Partitions call them under their locks. A
-// Partition must know whether a URL has room before it takes the next message; a question to the Master would have the
-// batch wait for an answer in the middle of a Write. Under the locks nothing is read. Lookups of names are goroutines
-// that read and send only.
+// Memory that actors share: order and ranks belong to the Master, and the Partitions call them, under their locks. A
+// Partition must know whether a URL has room before it takes the next message; with a question to the Master the batch
+// would wait for an answer in the middle of a Write. Under the locks nothing is read from disk. Lookups of names are
+// goroutines that only read, and send what they found.
 package master
 
 import (
@@ -42,14 +42,15 @@ import (
 	"henro/store"
 )
 
-// Commands to the Master; each is answered, those to the course by a *Status.
+// Commands to the Master. Begin is not answered; Pause, Resume and Stop are answered by a *Status.
 type (
 	Begin  = course.Begin
 	Pause  = course.Pause
 	Resume = course.Resume
 	Stop   = course.Stop
 
-	// AddSeeds admits seeds while the crawl runs. It is answered by SeedsAdded when they are on disk.
+	// AddSeeds admits seeds while the crawl runs. SeedsAdded answers it when they are on disk; under the policy thesis
+	// when they are among those that are drawn from.
 	AddSeeds struct{ Seeds []reading.Seed }
 	// SeedsAdded answers AddSeeds.
 	SeedsAdded struct{ Count int }
@@ -72,16 +73,16 @@ type (
 		count int
 		left  int // partitions that have not answered
 	}
-	// orderTag is that of what a person orders of a host.
+	// orderTag comes back when what a person orders of a host is on disk.
 	orderTag struct {
 		reply        *actor.PID // nil: nobody waits
 		host         string
-		sent, answer any // to the Host, and to who has ordered
+		sent, answer any // sent to the Host, answer to reply
 	}
 )
 
-// Master is the actor at the head of a crawl. What is lent to whom its desk decides, and when the crawl ends its
-// course; the Master carries messages to them, and what they say to others.
+// Master is the actor at the head of a crawl. Its desk decides what is lent to whom, and its course when the crawl
+// ends; the Master brings messages to them, and their effects to others.
 type Master struct {
 	o     Options
 	log   *logrus.Entry
@@ -99,9 +100,9 @@ type Master struct {
 	desk    *lending.Desk
 	rounds  *course.Series
 	course  *course.Course
-	begun   time.Time      // the run, perhaps by another master
-	drawn   int            // tasks, in this run
-	leader  messages.Claim // of the master that leads this crawl, when it is another
+	begun   time.Time      // when the run began, perhaps under another master
+	drawn   int            // tasks drawn in this run
+	leader  messages.Claim // claim of the master that leads this crawl, if it is another
 	latest  latestFailures
 	timer   floor.Timer
 	lookups lookups
@@ -208,7 +209,7 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.tell(ctx, msg)
 		m.drawTasks(ctx)
 		m.lend(ctx, &lending.Tick{Storing: m.course.Storing()})
-	case *actor.DeadLetterResponse: // a slave is gone: its leases end by themselves
+	case *actor.DeadLetterResponse: // the actor of a slave is gone: its leases end by themselves
 	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		floor.Unhandled(ctx, m.log)
@@ -238,7 +239,7 @@ func (m *Master) start(ctx actor.Context) {
 	m.timer.After(ctx, m.o.TickEvery, &course.Tick{})
 }
 
-// makeOrder reads what waits, before anything more can be admitted.
+// makeOrder makes the order of the crawl, for which it reads what waits, before anything more can be admitted.
 func (m *Master) makeOrder(ctx actor.Context) (partition.Order, error) {
 	var o partition.Order
 	ranks, err := newRanks(m.o.Order, m.state)
@@ -270,7 +271,7 @@ func (m *Master) makeOrder(ctx actor.Context) (partition.Order, error) {
 	if m.o.Frontier.Policy == "" || m.o.Frontier.Policy == frontier.PolicyHost {
 		return o, nil
 	}
-	m.o.Hosts.Follow = false // it would go round the frontier
+	m.o.Hosts.Follow = false // pages that are followed are not handed out by the frontier
 	if m.order, err = newOrder(&m.o, m.state, ranks); err == nil {
 		o.Gate, m.lending.Order = m.order, m.order
 	}
@@ -299,7 +300,7 @@ func (m *Master) lend(ctx actor.Context, fact any) {
 	}
 }
 
-// carry brings what the desk says to whom it is for.
+// carry carries out one effect of the desk.
 func (m *Master) carry(ctx actor.Context, e *lending.Effect) {
 	switch msg := e.Message.(type) {
 	case *lending.Sought:
@@ -348,7 +349,7 @@ func (m *Master) tell(ctx actor.Context, fact any) {
 			m.write(msg)
 		case *course.RunChanged:
 			m.keepRun()
-		case *course.RoundsChanged: // without them an interrupted round begins again
+		case *course.RoundsChanged: // if they are lost, an interrupted round begins again
 			if err := m.o.writeJSON(roundsName, m.rounds.All()); err != nil {
 				m.log.WithField("err", err).Error("the rounds cannot be written down")
 			}
@@ -367,14 +368,14 @@ func (m *Master) tell(ctx actor.Context, fact any) {
 	}
 }
 
-// RivalSeen says that another master of the same crawl is there, or leads it in another term than before.
+// RivalSeen says that another master of the same crawl is there, or that its term is another than before.
 type RivalSeen struct {
 	messages.Claim
 	Name, Address string
 }
 
-// meet decides which of two masters leads. One that does not lead any more lends nothing and takes no facts. It does
-// not end by itself: started again it would open its state in a greater term, and lead.
+// meet decides which of two masters leads. The other lends nothing and takes no facts. It does not end by itself: if
+// something started it again, it would open its state in a greater term, and lead.
 func (m *Master) meet(ctx actor.Context, msg *RivalSeen) {
 	log := m.log.WithFields(logrus.Fields{"master": msg.Name, "address": msg.Address, "its": msg.Term,
 		"term": m.o.claim.Term})
@@ -390,8 +391,8 @@ func (m *Master) meet(ctx actor.Context, msg *RivalSeen) {
 	}
 }
 
-// drawTasks begins a task for each connection that has no host to ask. A host that is ready within the interval of
-// politeness is one; for a host that rests after a failure, or by its Crawl-delay, no connection waits.
+// drawTasks draws a task for each connection for which there is no host to ask. A host that is ready within the
+// shortest interval counts as one; no connection waits for a host that rests after failures, or by its Crawl-delay.
 func (m *Master) drawTasks(ctx actor.Context) {
 	if m.tasks == nil || !m.course.Draws() {
 		return
@@ -404,11 +405,12 @@ func (m *Master) drawTasks(ctx actor.Context) {
 	}
 }
 
-// addSeeds widens the scope, for good, and admits the seeds.
+// addSeeds widens the scope by seeds, keeps them in the definition of the crawl, and admits them.
 func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
 	if m.o.defined != nil {
 		if err := m.o.defined.keep(msg.Seeds); err != nil {
-			m.log.WithField("err", err).Error("a crawl resumed without these seeds will not follow their links")
+			m.log.WithField("err", err).Error("seeds cannot be written to the definition of the crawl: their links " +
+				"will be out of scope when it is resumed")
 		}
 	}
 	urls := make([]weburl.URL, len(msg.Seeds))
@@ -443,7 +445,7 @@ func (m *Master) plant(ctx actor.Context, seeds []reading.Seed, tag *seedsTag) {
 	}
 }
 
-// writeOrder has an order of a person written down. When it is on disk the Host is told, and who has ordered answered.
+// writeOrder has an order of a person written. When it is on disk, the Host is told and the person is answered.
 func (m *Master) writeOrder(ctx actor.Context, w *protocol.Write, tag *orderTag) {
 	w.Urgent, w.Tag = true, tag
 	ctx.Request(m.partitions[m.state.PartitionOf(tag.host)], w)

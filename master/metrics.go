@@ -23,7 +23,7 @@ var (
 	crawlRequisites = console.Described("henro_requisites_total",
 		"Requisites of pages (images, styles, scripts, frames) visited for the first time, since the crawl began.")
 	crawlRevisits = console.Described("henro_revisits_total", "Later visits with a response, since the crawl began.")
-	crawlLinks    = console.Described("henro_links_total", "Outlinks found, as last stored of each visit.")
+	crawlLinks    = console.Described("henro_links_total", "Links found, those of a page at each of its visits.")
 	crawlBytes    = console.Described("henro_payload_bytes_total", "Payload as it came, since the crawl began.")
 
 	crawlIdentical = console.Described("henro_identical_payloads_total",
@@ -52,7 +52,7 @@ var (
 	crawlTrapped = console.Described("henro_trapped_links_total", "Links not admitted because they lead into a trap.")
 	crawlChanged = console.Described("henro_changed_urls_total",
 		"URLs that were said to have changed (POST /api/changed) since the start: known, new, waiting for their first "+
-			"visit, or of a host that is not of the crawl.", "result")
+			"visit, or foreign: of a host that the crawl does not know.", "result")
 	crawlState   = console.Described("henro_crawl_state", "1 for what the crawl is doing.", "state")
 	crawlStalled = console.Described("henro_crawl_stalled",
 		"1 while nothing is fetched, or nothing can be stored, though there is work.")
@@ -65,7 +65,7 @@ var (
 	}
 )
 
-// crawlMetrics are those of the status, asked for when Prometheus asks.
+// crawlMetrics are the figures of the status, which is asked for when Prometheus asks.
 type crawlMetrics struct{ node *Node }
 
 // Collector gives the figures of the crawl to Prometheus.
@@ -78,7 +78,7 @@ func (*crawlMetrics) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// collectWithin bounds the wait for the status; a master that does not answer is a scrape without these.
+// collectWithin bounds the wait for the status. If the master does not answer, the scrape lacks these figures.
 const collectWithin = 5 * time.Second
 
 // Collect asks for the status.

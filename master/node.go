@@ -37,18 +37,18 @@ type Node struct {
 	done   chan Status
 	o      Options
 	log    *logrus.Entry
-	began  Run // when this master began, unless another one did
+	began  Run // the run as of the start of this master
 
 	reports reports
 	notices notices
 	seen    seen
 }
 
-// seen is what a Node and its Master show each other.
+// seen is what a Node and its Master show each other. A pointer that holds nil: there is nothing yet.
 type seen struct {
 	scope atomic.Pointer[scope.Rules]               // with all seeds
-	sent  atomic.Pointer[protocol.ResourcesChanged] // to the Hosts; nil inside: nothing yet
-	// the latest, written by the Node; nil inside: nothing yet
+	sent  atomic.Pointer[protocol.ResourcesChanged] // S and C as the Hosts have them
+	// the latest, written by the Node
 	forecast atomic.Pointer[forecast.Forecast]
 	whole    atomic.Pointer[reading.Wholeness]
 	most     atomic.Int64 // the largest C since the start
@@ -67,12 +67,12 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	o.Fetch.Sitemaps = o.Hosts.Sitemaps
 	o.Fetch.Near = o.Fetch.Near && o.Store.Contents > 0
 	if o.SkipLinks {
-		o.Hosts.Follow = false // whose text a page has is known here alone
+		o.Hosts.Follow = false // slaves do not know whether another page had the text first
 	}
 	m := &o.Hosts.Admission
 	m.Selective, m.Depth = len(o.Fetch.Languages) > 0, o.Depth
 	if m.Selective {
-		o.Hosts.Follow = false // how far a page may lead is known here alone
+		o.Hosts.Follow = false // slaves do not know how far links may be followed from a page
 	}
 	if o.Fetch.Admission, err = m.MarshalBinary(); err != nil {
 		return nil, err
@@ -123,10 +123,10 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	return n, nil
 }
 
-// Claim is what tells this master from others of the same crawl.
+// Claim is the claim of this master to lead the crawl.
 func (n *Node) Claim() messages.Claim { return n.o.claim }
 
-// Handover is the run as another master may go on with it; one that is ending is an error.
+// Handover is the run, for another master to go on with. It fails when the crawl is ending.
 func (n *Node) Handover(ctx context.Context) (run Run, err error) {
 	now, err := Ask[*Run](ctx, n, &runAsked{})
 	if err != nil {
@@ -144,7 +144,7 @@ func (n *Node) Handover(ctx context.Context) (run Run, err error) {
 func (n *Node) PID() *actor.PID { return n.pid }
 
 // Run plants the seeds, waits for the end of the crawl, and leaves its summary. When asked ends, the crawl is stopped
-// in order; when given ends, it is left alone.
+// in order; when given ends, it is left as it is.
 func (n *Node) Run(asked, given context.Context, seeds []reading.Seed) (Status, error) {
 	var status Status
 	planted := make(chan error, 1)
@@ -195,8 +195,7 @@ func (n *Node) Run(asked, given context.Context, seeds []reading.Seed) (Status, 
 	return status, n.writeSummary(status)
 }
 
-// FindMissing is Missing of package reading, beside the crawl. What it counts of all pages is the Wholeness of the
-// status.
+// FindMissing is Missing of package reading, while the crawl runs. If it counts all pages, the status has the result.
 func (n *Node) FindMissing(prefix string, fn func(*reading.PageMissing) error) (*reading.Wholeness, error) {
 	whole, err := n.Reading().Missing(prefix, n.o.Dir, fn)
 	if err == nil && prefix == "" {
@@ -205,13 +204,15 @@ func (n *Node) FindMissing(prefix string, fn func(*reading.PageMissing) error) (
 	return whole, err
 }
 
-// wholeCost is what the count takes for a page with 20 requisites; see BenchmarkMissing.
 const (
-	wholeCost  = 100 * time.Microsecond
-	wholeShare = 50 // of the time of a run, one part at most
+	// wholeCost is what the count takes for a page with 20 requisites; see BenchmarkMissing
+	wholeCost = 100 * time.Microsecond
+	// wholeShare is how many times as long as the count a run must have taken
+	wholeShare = 50
 )
 
-// countWhole counts the pages that are whole at the end of a run, unless that would take longer than a fiftieth of it.
+// countWhole counts the pages that are whole at the end of a run, unless that would take more than a fiftieth of its
+// time.
 func (n *Node) countWhole(s *Status) error {
 	s.Whole = nil
 	takes := time.Duration(s.Totals.Pages) * wholeCost
@@ -223,7 +224,8 @@ func (n *Node) countWhole(s *Status) error {
 	return err
 }
 
-// Ask sends a command to the Master and waits for its answer, a minute at most, or until the context ends.
+// Ask sends a command to the Master and waits for its answer until the context ends, or a minute if that has no
+// deadline.
 func Ask[Answer any](ctx context.Context, n *Node, command any) (Answer, error) {
 	var none Answer
 	timeout := time.Minute
@@ -260,23 +262,23 @@ const SummaryName = "summary.json"
 type Summary struct {
 	Pages      uint64 `json:"pages"`
 	Requisites uint64 `json:"requisites"`
-	// how many pages are whole; nil: it would have taken too long
+	// how many pages are whole; nil: the count would have taken too long, or requisites are not fetched
 	Whole     *reading.Wholeness `json:"whole,omitempty"`
 	Revisits  uint64             `json:"revisits"`
 	Links     uint64             `json:"links"`
 	Hosts     uint64             `json:"hosts"`
 	Bytes     uint64             `json:"bytes"`
 	Identical uint64             `json:"identical"` // answers whose payload was archived already
-	// of these, what was not stored again
+	// bytes of these that were not stored again
 	IdenticalBytes uint64            `json:"identical_bytes"`
 	StopListed     uint64            `json:"stop_listed"`
-	StopShare      float64           `json:"stop_share"` // of the pages tried, those that belong on the stop list
+	StopShare      float64           `json:"stop_share"` // protocol.Totals.StopShare
 	Trapped        uint64            `json:"trapped"`
-	Skipped        admission.Counts  `json:"skipped"` // what was not taken, by reason; links as often as they are met
+	Skipped        admission.Counts  `json:"skipped"` // protocol.Totals.Skipped
 	Errors         map[string]uint64 `json:"errors"`
-	// by the words of Errors, the latest visit that failed so in this run
+	// by the words of Errors, the latest visit in this run that failed for this cause
 	Failures map[string]FailedVisit `json:"failures,omitempty"`
-	// when every seed of this run failed: the first of them
+	// the first seeds, if every seed of this run failed
 	FailedSeeds    []FailedVisit   `json:"failed_seeds,omitempty"`
 	Seconds        float64         `json:"seconds"`
 	PagesPerSecond float64         `json:"pages_per_second"`

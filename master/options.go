@@ -30,27 +30,28 @@ type Options struct {
 	Partition partition.Options
 	SkipLinks bool // links of pages whose main text another had first are left out (package copies)
 	Store     store.Options
-	// which URLs are visited next, and with slots and ranked which are kept at all; its interval is that of politeness.
-	// Default host: the Hosts take turns, and everything is kept
+	// which URLs are visited next, and with slots and ranked which are kept at all. Interval is not used: it is that of
+	// politeness. Default host: the Hosts take turns, and everything is kept
 	Frontier frontier.Options
 	// the policy thesis: URLs of a task, drawn at random from seeds and collected links; Depth counts anew from each.
 	// Default 0: no tasks, what seeds lead to is crawled
 	TaskURLs int
 	Order    frontier.Order       // which of a host's URLs go first. Default breadth
-	Unit     Unit                 // of politeness: what shares a clock. Default host
+	Unit     Unit                 // of politeness: which hosts share a clock. Default host
 	Lookup   Lookup               // for Unit ip: the addresses of a host, as slaves will find them
 	Fetch    *messages.FetchRules // handed to every slave
 
 	// how long a lease lasts unless renewed. 60 s: renewals come every second, so a slave may be silent for a minute
 	LeaseFor    time.Duration
-	LeaseMargin time.Duration // after its end a lease is honoured this much longer, for clocks that run apart
+	LeaseMargin time.Duration // a lease is honoured so much longer than it lasts: clocks run at different speeds
 	MaxPages    uint64        // stop after so many visits; 0: no limit
 	MaxBytes    uint64        // stop after so much payload; 0: no limit
 	For         time.Duration // stop after so long; 0: no limit
 	Hours       window.Hours  // in which hosts are asked; none: always
-	RoundEvery  time.Duration // with Hosts.Again: from the start of a round to that of the next; 0: there is one
-	TickEvery   time.Duration // how often ends are looked for: of leases, by limits, of the crawl
-	// say why when nothing was fetched for so long though URLs wait. 2 min: twice the longest fetch; 0: never
+	RoundEvery  time.Duration // with Hosts.Again: from the start of a round to that of the next; 0: there is one round
+	TickEvery   time.Duration // how often it is looked whether leases have run out, and the crawl is to end
+	// report it, with the reason, when nothing was fetched for so long though URLs wait. 2 min: twice the longest
+	// fetch; 0: never
 	StallAfter time.Duration
 	StallLimit time.Duration // stop when nothing could be stored for so long; 0: wait for ever
 
@@ -61,16 +62,16 @@ type Options struct {
 	State *store.State
 	// Keep has the other masters know a file of Dir. nil: there are none
 	Keep func(name string, content []byte) error
-	Run  Run // what of it is known already
+	Run  Run // the run that this master goes on with; zero: it begins one
 	// Masters are all masters of the crawl, as this one saw them last. nil: it is the only one
 	Masters func() []consensus.Member
 	// Others are the addresses of the actors of the other masters, by name. nil: there are none
 	Others func() map[string]string
 
-	visited uint64 // in this run until now, by Start
+	visited uint64 // visits of this run before this master; set by Start
 
-	claim   messages.Claim // by Start; none in tests of the Master alone
-	defined *definition    // by Start; nil in tests of the Master alone
+	claim   messages.Claim // set by Start; none in tests of the Master alone
+	defined *definition    // set by Start; nil in tests of the Master alone
 }
 
 // DefaultOptions are those of an ordinary crawl.
@@ -85,7 +86,7 @@ func DefaultOptions() Options {
 	}
 }
 
-// DefaultFetchRules are those of the flags.
+// DefaultFetchRules are the defaults of the flags.
 func DefaultFetchRules() *messages.FetchRules {
 	return &messages.FetchRules{
 		FetchTimeoutNs: int64(60 * time.Second), ConnectTimeoutNs: int64(10 * time.Second),
@@ -121,7 +122,7 @@ func (o *Options) Validate() error {
 	return o.Store.Validate()
 }
 
-// ValidateOrder says what makes no sense in the choice of a frontier and an order.
+// ValidateOrder says what makes no sense in the choice of a frontier and of an order of URLs.
 func (o *Options) ValidateOrder() error {
 	if err := o.Frontier.Validate(); err != nil {
 		return err

@@ -16,42 +16,41 @@ import (
 )
 
 // order lets a frontier of package frontier decide what is visited next, and what is not admitted for want of room. The
-// URLs themselves wait in the store, each under its host; the frontier holds a number for each, and what it hands out
-// is the right to visit so many pages of a host: the rights of a host are all alike. The Host chooses the pages and
-// keeps the interval, so politeness is what it is without a frontier, whatever is handed out here. To the policy, what
-// shares a clock of politeness is one unit: with Unit ip the residue of slots is that of the address, as the paper has
-// it.
+// URLs themselves wait in the store, each under its host, and the frontier holds a fingerprint of each. What it hands
+// out is the right to visit so many pages of a host, whichever: the Host chooses the pages and keeps the interval, so
+// politeness does not depend on what is handed out here. To the policy, all hosts that share a clock of politeness are
+// one unit: with Unit ip the residue of slots is that of the address, as the paper has it.
 //
 //	unknown URL ── Offer ──► queued ── grant ──► granted ── lend ──► lent ── closed ──► visited
 //	                 │                             ▲                              └──► not visited: granted again
 //	                 └── no room: dropped, stays unseen
 //
-// The Partitions call Offer and Stored, the Master the rest; a lock keeps them apart. Under it nothing is read: what
-// gets on disk while the disk is asked is counted twice rather than not at all.
+// The Partitions call Offer, Raise and Stored, the Master the rest; a lock keeps them apart. Under it nothing is read
+// from disk: a URL that is stored while the disk is asked is counted twice rather than not at all.
 //
 // Invariants:
 //   - of each host at least as many URLs are queued, granted and lent as wait in the store, but for those not written
-//     yet: none is forgotten. There may be a few more after the crash of an actor; they are found to be of nothing, and
-//     gone;
-//   - no more than B·H/2 are so in all, seeds apart, however many are discovered.
+//     yet: none is forgotten. After the crash of an actor there may be a few more, until it is found that nothing
+//     waits;
+//   - no more than B·H/2 are queued, granted and lent in all, seeds apart, however many are discovered.
 type order struct {
 	mu      sync.Mutex
 	o       frontier.Options
 	waiting func(host string) (uint64, error) // URLs of a host that wait in the store
 	policy  frontier.Frontier[waits]
-	unit    Unit           // of politeness: what is one host to the policy
+	unit    Unit           // of politeness: which hosts are one to the policy
 	aside   int            // queued URLs of hosts whose addresses are not known yet
-	held    map[uint64]int // by unit that the frontier keeps out until done: hosts of it
-	most    int            // queued, granted and lent at most
-	span    int            // URLs handed out for one lease
-	ranks   *ranks         // nil: by depth
-	topical bool           // by the bands of the Hosts, which are scores
+	held    map[uint64]int // how many hosts of a unit are held; the frontier keeps it out until none is
+	most    int            // URLs queued, granted and lent at most
+	span    int            // URLs handed out for one lease at most
+	ranks   *ranks         // nil: URLs go by depth
+	topical bool           // URLs go by the bands that the Hosts give them, which are scores
 	began   time.Time
 	hosts   map[store.HostID]*orderedHost
-	out     int            // granted and lent
+	out     int            // URLs granted and lent
 	peak    int            // most queued, granted and lent at once, in this run
-	owing   []store.HostID // granted something where it had no right to; looked at in the next grant
-	doubted []string       // hosts that were granted something that may be of nothing: the disk is asked
+	owing   []store.HostID // hosts that were granted something beside their turns: put into the queue by the next Grant
+	doubted []string       // hosts that were granted something and may have nothing: the disk is asked
 	returns *frontier.Returns
 	batch   []frontier.Item[waits]
 }
@@ -67,18 +66,18 @@ type orderedHost struct {
 	name    string
 	unit    uint64                 // of politeness, a number for its clock; 0: its addresses are not known yet
 	aside   []frontier.Item[waits] // URLs that wait until its addresses are known
-	queued  int                    // in the frontier, those aside among them
-	pending int                    // accepted and not on disk yet
-	settled int                    // of these, got on disk since the disk was last asked what waits
-	granted int                    // handed out and not lent
-	lent    int                    // with the open lease
-	held    bool                   // the frontier keeps its unit out until done
+	queued  int                    // URLs in the frontier, and aside
+	pending int                    // URLs accepted and not on disk yet
+	settled int                    // URLs accepted that got on disk since the disk was last asked what waits
+	granted int                    // URLs handed out and not lent
+	lent    int                    // URLs lent with the open lease
+	held    bool                   // it has its turn, until done
 	ready   bool                   // its Host says that it may be lent
-	at      time.Time              // from then on
+	at      time.Time              // from when on
 }
 
-// returnCells is the size of the memory of what was dropped: 4 MB. Beyond some 100,000 dropped URLs one in a hundred,
-// and with more of them more, is counted as returned that was not.
+// returnCells is the size of the memory of what was dropped: 4 MB. With 100,000 dropped URLs one URL in a hundred is
+// counted as returned that was not dropped, and more with more.
 const returnCells = 1 << 20
 
 // newOrder makes the order of a crawl and takes in what waits in its state.
@@ -109,8 +108,8 @@ func newOrder(options *Options, state *store.State, ranks *ranks) (*order, error
 	return r, r.restore(state)
 }
 
-// restore fills the frontier with what waits in the store, in the order in which it was admitted. What a smaller B or H
-// has no room for is granted: it is known already, and no more is taken until there is room again.
+// restore fills the frontier with what waits in the store, in the order in which it was admitted. If B or H is smaller
+// than before, what has no room is granted, as it is in the store; no more is taken until there is room again.
 func (r *order) restore(state *store.State) error {
 	type waiting struct {
 		number uint64
@@ -171,7 +170,7 @@ func (r *order) host(id store.HostID, name string) *orderedHost {
 	return h
 }
 
-// forget lets go of a host of which nothing is to be remembered.
+// forget drops a host that has nothing queued, granted or lent, and is not ready.
 func (r *order) forget(id store.HostID, h *orderedHost) {
 	if !h.held && !h.ready && h.queued+h.pending+h.granted+h.lent == 0 {
 		delete(r.hosts, id)
@@ -195,7 +194,8 @@ func (r *order) band(url uint64, depth, band uint8) uint8 {
 // queued counts the URLs that are in the frontier.
 func (r *order) queued() int { return r.policy.Len() + r.aside }
 
-// add puts a URL into the frontier; one that must not be lost is granted when there is no room.
+// add puts a URL into the frontier. If there is no room, a URL that must not be lost is granted, and so is one that was
+// waiting and loses its place to this one.
 func (r *order) add(item frontier.Item[waits], must bool) (dropped bool) {
 	h := r.hosts[item.Key.host]
 	before := r.queued()
@@ -235,8 +235,8 @@ func (r *order) owe(id store.HostID, h *orderedHost) {
 	r.owing = append(r.owing, id)
 }
 
-// Identify says which addresses a host has. The first of them is its unit from now on, as long as something of it
-// waits; a host is identified each time before it is announced.
+// Identify says which addresses a host has, each time before it is announced. The first of them is its unit as long as
+// something of it waits.
 func (r *order) Identify(name string, addresses []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -291,8 +291,8 @@ func (r *order) Stored(id store.HostID) {
 	}
 }
 
-// Announce says that a host may be lent from a moment on. It is ready for the Master if something was granted to it;
-// also if nothing is queued for it, since it will then be found to have nothing, and go to rest.
+// Announce says that a host may be lent from a moment on. It is put into the queue if something was granted to it, or
+// if nothing is queued for it: its Lend then finds nothing, and it goes to rest.
 func (r *order) Announce(name string, at time.Time, put func(string, time.Time)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -356,7 +356,7 @@ func (r *order) grantHost(id store.HostID, now time.Time, put func(string, time.
 	case h.ready && !h.at.After(now.Add(r.o.Interval)):
 		put(h.name, h.at)
 		return
-	case h.ready: // much later: others of its residue need not wait for it
+	case h.ready: // much later: other hosts of its residue need not wait for it
 		put(h.name, h.at)
 	case h.lent == 0 && h.pending == 0:
 		r.doubted = append(r.doubted, h.name)
@@ -386,7 +386,7 @@ func (r *order) ask(name string) (uint64, error) {
 	return r.waiting(name)
 }
 
-// done gives the turn of a host back; its unit is done with the last of its hosts.
+// done gives the turn of a host back. That of a unit ends with the last of its hosts.
 func (r *order) done(h *orderedHost, now, rest time.Duration) {
 	if !h.held {
 		return
@@ -413,8 +413,8 @@ func (r *order) Lend(name string, limit int) int {
 	return max(n, 1)
 }
 
-// Closed says that the lease of a host has ended, or never began. What then waits in the store and is not queued was
-// granted and not visited, or failed and is to be tried again: it is granted again.
+// Closed says that the lease of a host has ended, or never began. URLs that wait in the store then and are not queued
+// were granted and not visited, or failed and are to be tried again: they are granted again.
 func (r *order) Closed(name string, now, nextAt time.Time) error {
 	waiting, err := r.ask(name)
 	if err != nil {
@@ -440,7 +440,7 @@ type FrontierStatus struct {
 	Policy  frontier.Policy `json:"policy"`
 	Waiting int             `json:"waiting"` // URLs queued, granted and lent
 	Queued  int             `json:"queued"`  // of these, queued
-	Bound   int             `json:"bound"`   // most that may wait: B·H/2
+	Bound   int             `json:"bound"`   // URLs that may wait at most: B·H/2
 	Peak    int             `json:"peak"`    // most that waited at once in this run
 	Hosts   int             `json:"hosts"`   // with URLs that wait
 }
@@ -459,11 +459,11 @@ type ranks struct {
 	ranker *frontier.Ranker
 }
 
-// rankCells is the size of its sketch: 16 MB. Of more than some million URLs, those of little worth are overrated
+// rankCells is the size of the sketch: 16 MB. With more than some million URLs, those of little worth are overrated
 // first.
 const rankCells = 1 << 22
 
-// newRanks makes ranks of the links that a state holds; nil for breadth, which needs none.
+// newRanks makes ranks from the links that a state holds; nil for breadth, which needs none.
 func newRanks(o frontier.Order, state *store.State) (*ranks, error) {
 	if o == "" || o == frontier.OrderBreadth {
 		return nil, nil

@@ -12,7 +12,7 @@ import (
 	"henro/store"
 )
 
-// read reads what was posted; if that is not what is wanted it answers with an error, and returns false.
+// read reads what was posted. If it cannot be read, it answers with an error and returns false.
 func read(w http.ResponseWriter, r *http.Request, what string, posted any) bool {
 	err := json.NewDecoder(r.Body).Decode(posted)
 	if err != nil {
@@ -21,7 +21,7 @@ func read(w http.ResponseWriter, r *http.Request, what string, posted any) bool 
 	return err == nil
 }
 
-// misuse is an error of who asks.
+// misuse is a mistake of whoever asks.
 type misuse struct{ error }
 
 func (m misuse) Unwrap() error { return m.error }

@@ -15,11 +15,10 @@ type reports struct {
 	took time.Duration
 }
 
-// reportEvery is how old a report of a running crawl may be. It is not made again sooner, nor before ten times as long
-// as it took.
+// reportEvery is how old a report of a running crawl may be; ten times as long as it took, if that is more.
 const reportEvery = 5 * time.Second
 
-// Report returns the report of the running crawl, a few seconds old at most.
+// Report returns the report of the running crawl, as old as reportEvery lets it be.
 func (n *Node) Report(ctx context.Context) (*figures.Report, error) {
 	r := &n.reports
 	r.mu.Lock()

@@ -11,8 +11,8 @@ import (
 	"henro/store/archive/warc"
 )
 
-// reserveLen is the room that a crawl keeps on its disk for its last words: the summary, the settings and the log in
-// the archive, and the results of the last seconds.
+// reserveLen is how many bytes a crawl keeps free on its disk for what it writes at its end: the summary, the settings
+// and the log in the archive, and the results of the last seconds.
 const reserveLen = 2 << 20
 
 // reservePath is the file that takes up the room until the end.
@@ -29,9 +29,9 @@ func keepReserve(dir string) error {
 	}
 	err = errors.Join(err, releaseReserve(dir))
 	if warc.DiskFull(err) {
-		return fmt.Errorf("keep %d MB for the last words: %w (%w)", reserveLen>>20, store.ErrDiskFull, err)
+		return fmt.Errorf("keep %d MB for the end of the crawl: %w (%w)", reserveLen>>20, store.ErrDiskFull, err)
 	}
-	return fmt.Errorf("keep room for the last words: %w", err)
+	return fmt.Errorf("keep room for the end of the crawl: %w", err)
 }
 
 // writeRoom takes up room by writing, since a file with holes has none.

@@ -29,7 +29,7 @@ type RevisitAnswer struct {
 	Moved int    `json:"moved"` // whose next visit was moved
 }
 
-// Bounds of RevisitPosted.Every: what the time queue resolves, and what anybody may still wait for.
+// Bounds of RevisitPosted.Every: the time queue has slots of a minute, and nobody waits for more than ten years.
 const (
 	leastEvery = time.Minute
 	mostEvery  = 10 * 365 * 24 * time.Hour
@@ -38,7 +38,7 @@ const (
 // ErrRevisit is returned for an order that makes no sense.
 var ErrRevisit = errors.New("no order to revisit")
 
-// order understands what was posted. A host without a scheme is the one that is known, https before http.
+// order makes an order of what was posted. A host without a scheme is the one that is known, https before http.
 func (p *RevisitPosted) order(c *reading.Crawl) (*protocol.Retime, error) {
 	ways := 0
 	for _, way := range []bool{p.Now, p.Every != 0, p.Auto} {
@@ -90,7 +90,7 @@ func (n *Node) Revisit(ctx context.Context, posted *RevisitPosted) (*RevisitAnsw
 	return &RevisitAnswer{string(order.Pages), answer.Count}, answer.Err
 }
 
-// RevisitAtRest does so in the state of a crawl that is not running.
+// RevisitAtRest is Revisit in the state of a crawl that is not running.
 func RevisitAtRest(c *reading.Crawl, posted *RevisitPosted, now time.Time) (*RevisitAnswer, error) {
 	order, err := posted.order(c)
 	if err != nil {

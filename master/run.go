@@ -12,8 +12,8 @@ import (
 	"henro/store/fsync"
 )
 
-// Run is what several masters know of the run under way, so that one of them can go on with it where another died: from
-// the start of the crawl, or its resumption, to its end.
+// Run is what several masters know of the run under way, so that one of them can go on where another died. A run goes
+// from the start of the crawl, or from its resumption, to its end.
 type Run struct {
 	Begun  time.Time `json:"begun"`  // zero: at the start of this master
 	Before uint64    `json:"before"` // visits before it
@@ -24,13 +24,13 @@ type Run struct {
 	Drained map[string]string `json:"drained,omitempty"`
 }
 
-// RunName is the file that Options.Keep is given for a Run.
+// RunName is the file in which a Run is kept.
 const RunName = "run.json"
 
-// SharedFiles are the files of the crawl's directory that a master which takes over goes on from.
+// SharedFiles are the files of the crawl's directory from which a master that takes over goes on.
 var SharedFiles = [...]string{reading.DefinitionName, roundsName}
 
-// runAsked is a question to the Master, which answers with what of its Run has been ordered.
+// runAsked is a question to the Master, which answers with a Run: whether it is paused, its end, and drained slaves.
 type runAsked struct{}
 
 // WriteShared puts SharedFiles into a directory as the state has them, which meta reads.
@@ -78,7 +78,7 @@ func (m *Master) keepRun() {
 		return
 	}
 	if err := m.o.writeJSON(RunName, &m.o.Run); err != nil {
-		m.log.WithField("err", err).Error("the other masters do not know of this order")
+		m.log.WithField("err", err).Error("the other masters cannot be told how the run stands")
 	}
 }
 

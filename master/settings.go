@@ -16,7 +16,7 @@ func SettingsOf(o *Options) reading.Settings {
 	return m
 }
 
-// Options are those of the crawl, with S and C as they are now.
+// Options are the options of the crawl, with S and C as they are now.
 func (n *Node) Options() Options {
 	o := n.o
 	if r := n.seen.sent.Load(); r != nil {
@@ -25,15 +25,15 @@ func (n *Node) Options() Options {
 	return o
 }
 
-// settings are those in force, with S and C as they are now.
+// settings are the settings in force, with S and C as they are now.
 func (n *Node) settings() *reading.Settings {
 	m, now := n.o.defined.settings(), n.Options().Hosts.Politeness
 	m.Politeness.Servers, m.Politeness.Connections = now.Servers, now.Connections
 	return &m
 }
 
-// writeJSON writes a file of the crawl's directory, whole or not at all, whatever happens to the power, and has the
-// other masters know it.
+// writeJSON writes a file of the crawl's directory, whole or not at all even if the power fails, and has the other
+// masters know it.
 func (o *Options) writeJSON(name string, thing any) error {
 	path := filepath.Join(o.Dir, name)
 	data, err := json.MarshalIndent(thing, "", "  ")

@@ -42,8 +42,8 @@ const (
 // Status is how a crawl goes.
 type Status struct {
 	Dir       string                `json:"dir"`        // of the crawl, from the root
-	Seeds     []string              `json:"seeds"`      // the first of them
-	SeedCount int                   `json:"seed_count"` // all
+	Seeds     []string              `json:"seeds"`      // the first ones
+	SeedCount int                   `json:"seed_count"` // how many there are
 	State     State                 `json:"state"`
 	End       End                   `json:"end,omitempty"`
 	Totals    protocol.Totals       `json:"totals"`
@@ -59,7 +59,7 @@ type Status struct {
 	Tasks     int                   `json:"tasks,omitempty"`    // drawn in this run, under the policy thesis
 	Frontier  *FrontierStatus       `json:"frontier,omitempty"` // without one, the Hosts take turns
 	Slaves    []lending.SlaveStatus `json:"slaves"`
-	// C of all slaves that are there, and what part of it was in use in the last minutes: Σe/(C·τ)
+	// C, of all slaves that are there, and what part of it was in use in the last minutes: Σe/(C·τ)
 	Connections int     `json:"connections"`
 	Busy        float64 `json:"busy"`
 	Memory      uint64  `json:"memory_bytes"` // of the master's process, as its runtime sees it
@@ -70,18 +70,18 @@ type Status struct {
 	Whole *reading.Wholeness `json:"whole,omitempty"`
 	// why nothing can be stored, or nothing is fetched though there is work
 	Stalled speech.Sentence `json:"stalled,omitzero"`
-	// what keeps what from being fetched, by count; only when that is what is stalled
+	// how many hosts or slaves wait for what, when nothing is fetched; nothing when it is the state that stalls
 	Stalls map[string]int `json:"stalls,omitempty"`
 	// when it will have ended, and what bounds its pace; nothing: it has just begun
 	Forecast *forecast.Forecast `json:"forecast,omitempty"`
+	Round    *Round             `json:"round,omitempty"` // the latest round, of a crawl that goes in rounds
 	// by the word of a cause, the latest visit that failed for it in this run
-	Round    *Round                 `json:"round,omitempty"` // of a crawl that goes in rounds, the latest
 	Failures map[string]FailedVisit `json:"failures,omitempty"`
-	// of a crawl that finished, when every seed of this run failed: the first of them
+	// the first seeds of a crawl that has finished, if every seed of this run failed
 	FailedSeeds []FailedVisit `json:"failed_seeds,omitempty"`
 }
 
-// status is how the crawl goes, by the latest round of questions.
+// status is how the crawl goes, by the latest answers of the Partitions.
 func (m *Master) status() *Status {
 	c := m.course.Status()
 	s := Status{State: c.State, End: c.End, Totals: c.Totals, Hosts: c.Hosts, Waiting: c.Waiting, Queued: c.Queued,

@@ -17,18 +17,18 @@ import (
 )
 
 // tasks is the actor that draws the work of a crawl under the policy thesis (S4). A task is Options.TaskURLs URLs,
-// drawn at random from the seeds and the links collected so far that no page is known for, and the depth of the crawl,
-// counted anew from each of them. A link beyond the depth of its task waits here until it is drawn. A task is drawn for
-// each connection for which there is no host with URLs that wait. Slaves share tasks: a page that one of them has found
-// is visited by any.
+// drawn at random from the seeds and the links collected so far that lead to no known page; the depth of the crawl is
+// counted from each of them. A link beyond the depth of its task waits here until it is drawn. A task is drawn for each
+// connection for which there is no host with URLs that wait. Slaves share tasks: a page that one of them has found is
+// visited by any.
 type tasks struct {
 	o       *Options
 	state   *store.State
 	regions *admission.Known
 	rnd     *rand.Rand
 	seeds   []reading.Seed // not drawn yet
-	links   []string       // collected and not drawn: all, or linksKept of them, taken at random
-	met     int            // links collected, since links was empty
+	links   []string       // collected and not drawn: all, or linksKept of them, chosen at random
+	met     int            // links collected since links was empty
 }
 
 // What the tasks are told, asked and say.
@@ -111,7 +111,7 @@ func (t *tasks) refill() error {
 	return nil
 }
 
-// collect keeps those of the links that the crawl may follow; the new ones alone, if that is asked.
+// collect keeps those of the links that the crawl may follow; with new only those that lead to no known page.
 func (t *tasks) collect(links []outlink.Outlink, new bool) {
 	on := admission.Page{DepthLeft: 1}
 	for i := range links {
@@ -163,7 +163,7 @@ func (t *tasks) draw(count int) (urls []reading.Seed) {
 	return urls
 }
 
-// takeAt takes an element out of a slice, whose order does not matter.
+// takeAt takes an element out of a slice whose order does not matter.
 func takeAt[E any](of []E, i int) (E, []E) {
 	taken, last := of[i], len(of)-1
 	of[i] = of[last]

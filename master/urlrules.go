@@ -15,8 +15,8 @@ type URLRulePosted struct {
 	Word string `json:"word"` // apply, forget, or learn: the pages decide
 }
 
-// OrderURLRule says of a URL rule of a host whether it holds, whatever its pages show. It returns the order once it is
-// on disk.
+// OrderURLRule says whether a URL rule of a host holds, whatever the pages show. It returns the order once it is on
+// disk.
 func (n *Node) OrderURLRule(ctx context.Context, posted *URLRulePosted) (*URLRulePosted, error) {
 	rule, err := urlrules.ParseRule(posted.Rule)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"henro/actors/reading"
 )
 
-// Reading is the crawl, to be read beside its actors.
+// Reading is the crawl, to be read while its actors work on it.
 func (n *Node) Reading() *reading.Crawl {
 	return &reading.Crawl{Dir: n.o.Dir, State: n.state, Settings: n.settings(), Scope: n.seen.scope.Load()}
 }
