@@ -81,7 +81,7 @@ type Status struct {
 	FailedSeeds []FailedVisit `json:"failed_seeds,omitempty"`
 }
 
-// status is how the crawl goes, by the latest answers of the Partitions.
+// status is how the crawl goes, by the latest survey.
 func (m *Master) status() *Status {
 	c := m.course.Status()
 	s := Status{State: c.State, End: c.End, Totals: c.Totals, Hosts: c.Hosts, Waiting: c.Waiting, Queued: c.Queued,

@@ -90,7 +90,7 @@ func TestLinksOfCopiesAreLeftOut(t *testing.T) {
 			if _, _, known, err := state.Partitions[0].Seen.Get(link); err != nil || known != c.want {
 				t.Errorf("%s: known %v, want %v: %v", c.sentence, known, c.want, err)
 			}
-			around.Tell(pid, &protocol.QuietAsked{Round: 1})
+			around.Tell(pid, &protocol.QuietAsked{Survey: 1})
 			left := 0
 			for _, q := range actortest.TakeOf[*protocol.QuietReported](around) {
 				left += int(q.Totals.Skipped[admission.Copy])

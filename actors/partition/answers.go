@@ -143,7 +143,7 @@ func (p *Partition) reportQuiet(ctx actor.Context, m *protocol.QuietAsked) {
 			unsettled++
 		}
 	}
-	answer := &protocol.QuietReported{Partition: p.index, Round: m.Round, Stats: p.stats, Unsettled: unsettled,
+	answer := &protocol.QuietReported{Partition: p.index, Survey: m.Survey, Stats: p.stats, Unsettled: unsettled,
 		Commits: p.commits, Totals: p.totals.Clone(), Due: p.due.waiting + len(p.round.retrying)}
 	if m.Requisites {
 		var err error

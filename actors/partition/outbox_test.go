@@ -41,7 +41,7 @@ func TestCandidatesOfOtherPartitionsReachTheirOwners(t *testing.T) {
 		around.Tell(pids[0], write)
 		actortest.Pass(time.Minute)
 		for i, pid := range pids {
-			around.Tell(pid, &protocol.QuietAsked{Round: 1})
+			around.Tell(pid, &protocol.QuietAsked{Survey: 1})
 			q := actortest.TakeOf[*protocol.QuietReported](around)
 			if len(q) != 1 || q[0].Stats.Waiting != owned[i] || q[0].Unsettled > 0 {
 				t.Errorf("partition %d of %d URLs: %+v", i, owned[i], q[0])
@@ -246,7 +246,7 @@ func TestParcelsAreSentOnce(t *testing.T) {
 				t.Errorf("parcel %x was sent %d times", key, times)
 			}
 		}
-		around.Tell(sender, &protocol.QuietAsked{Round: 1})
+		around.Tell(sender, &protocol.QuietAsked{Survey: 1})
 		if q := actortest.TakeOf[*protocol.QuietReported](around); len(q) != 1 || q[0].Stats.Parcels > 0 {
 			t.Errorf("left in the outbox: %+v", q)
 		}

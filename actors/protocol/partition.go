@@ -141,20 +141,20 @@ type (
 	// WaitingDoubted has a Partition look for the pages that wait by its counts, since no Host says that it may be
 	// asked. A Partition that does not find them fails.
 	WaitingDoubted struct{}
-	// QuietAsked asks whether anything is left to do; the answers of two rounds prove the end of a crawl.
+	// QuietAsked asks whether anything is left to do; the answers of two surveys prove the end of a crawl.
 	QuietAsked struct {
-		Round      uint64
+		Survey     uint64
 		Requisites bool // whether requisites wait is asked too
 	}
 	// QuietReported answers QuietAsked.
 	QuietReported struct {
 		Partition int
-		Round     uint64
+		Survey    uint64
 		Stats     store.Stats
 		// writes not on disk, candidates not with their owner, relaxations not judged, open leases, sweeps under way,
 		// and a slot that opens within minutes
 		Unsettled int
-		Commits   uint64 // so far: equal in two rounds means that nothing happened in between
+		Commits   uint64 // so far: equal in two surveys means that nothing happened in between
 		Totals    Totals // of this partition, since the crawl began
 		Due       int    // known pages that wait in line for their hosts, or that failed and are tried again
 		// a requisite of a page waits for its first visit, if that was asked

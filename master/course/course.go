@@ -1,11 +1,11 @@
-// Package course knows how far a crawl has come, and when it ends: what was ordered of it, its hours and limits, the
-// rounds of questions that prove that nothing is left, and what keeps it from going on.
+// Package course knows how far a crawl has come, and when it ends: the commands it was given, its hours and limits, the
+// surveys that prove that nothing is left, and what keeps it from going on.
 //
 // A Course is a value. Updated takes a fact at a moment and returns what is to be done then; nothing here knows of
 // actors, clocks or disks. So whole crawls are scripts: testdata/*.script.
 //
-// Invariant: the end of a crawl is declared only when two rounds of questions, between which nothing was committed
-// anywhere, found no URL waiting, no write unsettled, no lease open and no seed on its way.
+// Invariant: a crawl ends as Finished only when two surveys, between which nothing was committed anywhere, found no URL
+// waiting, no write unsettled, no lease open and no seed on its way.
 package course
 
 import (
@@ -26,8 +26,8 @@ const (
 	Running State = "running"
 	Paused  State = "paused"
 	Deposed State = "deposed" // another master leads: nothing is lent, and no fact taken
-	Closed  State = "closed"  // leases are back, or being taken back, until Options.Hours open
-	Ending  State = "ending"  // leases are being taken back
+	Closed  State = "closed"  // outside of Options.Hours: leases are back, or being taken back
+	Ending  State = "ending"  // leases are being taken back, and then the crawl ends
 	Ended   State = "ended"
 )
 
@@ -48,19 +48,19 @@ const (
 
 // Options of a Course.
 type Options struct {
-	Begun      time.Time // the run, perhaps by another master
-	Paused     bool      // it was, by that
-	End        End       // it was ending so; empty: it was not
-	For        time.Duration
-	Hours      window.Hours
-	MaxBytes   uint64
-	StallAfter time.Duration // say that nothing is fetched for so long; 0: never
+	Begun      time.Time     // when the run began, perhaps under another master
+	Paused     bool          // that master had it paused
+	End        End           // it was ending for this reason; empty: it was not
+	For        time.Duration // end after so long; 0: no limit
+	Hours      window.Hours  // when hosts may be asked
+	MaxBytes   uint64        // end after so much payload; 0: no limit
+	StallAfter time.Duration // report it when nothing is fetched for so long; 0: never
 	StallLimit time.Duration // end when nothing could be stored for so long; 0: never
 	Continuous bool          // it does not end by itself
 	RoundEvery time.Duration // 0: one round
 	Series     *Series       // its rounds; nil: it does not go in rounds
 	Tasks      bool          // what is to be visited is drawn, under the policy thesis
-	Partitions int           // that are asked
+	Partitions int           // how many there are to be asked
 }
 
 // Course is how far a crawl has come in this run, and what ends it.
@@ -72,11 +72,11 @@ type Course struct {
 
 	phase    State
 	end      End
-	endingAt time.Time // when the leases were begun to be taken back
-	opensAt  time.Time // in Closed
+	endingAt time.Time // since when it is Ending
+	opensAt  time.Time // in Closed: when its hours begin
 	begun    bool      // the seeds it was started with are added
 	seeding  int       // writes of seeds that are not on disk yet, and tasks that are being drawn
-	rounds   rounds
+	surveys  surveys
 	stalls   stalls
 }
 
@@ -98,18 +98,18 @@ type (
 	Resume struct{}
 	// Stop takes all leases back and ends the crawl; its state stays.
 	Stop struct{ Why End }
-	// Opened says that the state is open and nothing of this run is written: what is there is no work of it.
+	// Opened says that the state is open and nothing of this run is written yet.
 	Opened struct{}
 	// Tick is told again and again.
 	Tick struct{}
-	// LastClosed says that no lease is left open: perhaps the one that was closed was the last.
+	// LastClosed says that no lease is open any more: perhaps the crawl has come to its end.
 	LastClosed struct{}
 	// SeedsSent and SeedsStored count writes of seeds, and tasks that are being drawn.
 	SeedsSent   struct{ Writes int }
 	SeedsStored struct{}
 	// RivalLeads says that another master leads.
 	RivalLeads struct{}
-	// DrawnOut answers DrawnOutAsked: nothing can be drawn any more, or something can.
+	// DrawnOut answers DrawnOutAsked. All: nothing can be drawn any more.
 	DrawnOut struct{ All bool }
 )
 
@@ -118,11 +118,11 @@ type (
 type (
 	// RunChanged says that the other masters are to know how the run stands.
 	RunChanged struct{}
-	// RoundsChanged says that Series.All are others.
+	// RoundsChanged says that Series.All has changed.
 	RoundsChanged struct{}
 	// DrawnOutAsked asks whether nothing can be drawn any more.
 	DrawnOutAsked struct{}
-	// CrawlEnded is the last thing that is said.
+	// CrawlEnded says that the crawl has ended. Nothing comes after it.
 	CrawlEnded struct{}
 )
 
@@ -130,13 +130,13 @@ type (
 // gone.
 const endWait = 15 * time.Second
 
-// closeEarly is how long before their end the hours count as over: a slave learns it when it asks for work, once a
-// second, and makes an end after the request under way.
+// closeEarly is how long before their end the hours count as over: a slave learns of it when it asks for work, once a
+// second, and stops after the request under way.
 const closeEarly = 3 * time.Second
 
 // New makes the course of a crawl whose hosts are lent at a desk.
 func New(o Options, desk Lending) *Course {
-	return &Course{o: o, desk: desk, phase: Running, rounds: rounds{partitions: o.Partitions},
+	return &Course{o: o, desk: desk, phase: Running, surveys: surveys{partitions: o.Partitions},
 		stalls: stalls{unstored: map[int]error{}}}
 }
 
@@ -183,7 +183,7 @@ func (c *Course) Updated(now time.Time, fact any) []any {
 	case *protocol.OrderDone:
 		c.o.Series.marking--
 	case *protocol.QuietReported:
-		if c.rounds.take(m) {
+		if c.surveys.take(m) {
 			c.judge(nil)
 		}
 	case *DrawnOut:
@@ -198,7 +198,7 @@ func (c *Course) Updated(now time.Time, fact any) []any {
 	return out
 }
 
-// open goes on where the masters before were.
+// open goes on where the master before this one was.
 func (c *Course) open() {
 	c.keepHours()
 	c.ask()
@@ -217,13 +217,13 @@ func (c *Course) log(level, phrase string, fields map[string]any) {
 	c.say(&lending.Said{Level: level, Phrase: phrase, Fields: fields})
 }
 
-// tick ends what has lasted too long, and looks for the end.
+// tick ends the crawl if a limit is reached or nothing goes on any more, and looks whether anything is left to do.
 func (c *Course) tick() {
 	c.keepHours()
 	var waiting uint64
 	var due int
 	if c.phase == Running && c.begun {
-		waiting, due = c.rounds.last.Waiting, c.rounds.last.Due
+		waiting, due = c.surveys.last.Waiting, c.surveys.last.Due
 	}
 	c.lookForStall(waiting, due)
 	if c.o.For > 0 && c.now.Sub(c.o.Begun) >= c.o.For {
@@ -257,7 +257,7 @@ func (c *Course) keepHours() {
 	}
 }
 
-// wind takes the leases back; the crawl ends when all are.
+// wind takes the leases back; the crawl ends when all are back.
 func (c *Course) wind(why End) {
 	if c.phase == Ending || c.phase == Ended {
 		return
@@ -275,25 +275,25 @@ func (c *Course) finish() {
 	}
 }
 
-// ask looks for the end.
+// ask begins a survey, unless one is under way.
 func (c *Course) ask() {
 	if c.phase == Ended {
 		return
 	}
-	if question := c.rounds.ask(c.desk.Closing() && c.desk.OpenCount() == 0); question != nil {
+	if question := c.surveys.ask(c.desk.Closing() && c.desk.OpenCount() == 0); question != nil {
 		c.say(question)
 	}
 }
 
-// judge ends the crawl when nothing is left to do, by the round that is complete. Under the policy thesis that is also
-// for the tasks to say, who are asked when all others have nothing.
+// judge ends the crawl if nothing is left to do, by the survey that is complete. Under the policy thesis the tasks are
+// asked, too, when the Partitions have nothing left.
 func (c *Course) judge(tasks *DrawnOut) {
-	last := &c.rounds.last
+	last := &c.surveys.last
 	if c.o.MaxBytes > 0 && last.Totals.Bytes >= c.o.MaxBytes {
 		c.wind(SizeLimit)
 	}
 	ending, ready := c.phase == Ending, c.begun && c.desk.Restored() && c.seeding == 0
-	idle := ready && c.desk.OpenCount() == 0 && c.rounds.unsettled == 0
+	idle := ready && c.desk.OpenCount() == 0 && c.surveys.unsettled == 0
 	nothing := last.Waiting == 0 && !c.o.Continuous
 	if c.o.Series != nil {
 		if ready && !ending {
@@ -303,23 +303,23 @@ func (c *Course) judge(tasks *DrawnOut) {
 	}
 	closing := c.desk.Closing()
 	if closing {
-		nothing = c.rounds.whole
+		nothing = c.surveys.whole
 	}
 	if c.o.Tasks && idle && nothing && !ending {
 		if tasks == nil {
-			c.rounds.asked = true // no other round until they answer
+			c.surveys.asked = true // no other survey until they answer
 			c.say(&DrawnOutAsked{})
 			return
 		}
 		nothing = tasks.All
 	}
-	c.rounds.asked = false
-	proven, again := c.rounds.prove(idle && (ending || nothing))
+	c.surveys.asked = false
+	proven, again := c.surveys.prove(idle && (ending || nothing))
 	switch {
 	case again:
 		c.ask()
 	case proven && !ending && c.o.Series != nil && !closing && c.endRound():
-		c.rounds.before = nil
+		c.surveys.before = nil
 	case proven:
 		if !ending && closing {
 			c.end = PageLimit
@@ -336,7 +336,7 @@ func (c *Course) Draws() bool { return c.phase == Running && c.begun && c.seedin
 // Storing reports that every Partition can store.
 func (c *Course) Storing() bool { return len(c.stalls.unstored) == 0 }
 
-// Figures are those of a crawl by one round of questions.
+// Figures are the figures of a crawl by one survey.
 type Figures struct {
 	Totals  protocol.Totals
 	Hosts   uint64
@@ -348,25 +348,25 @@ type Figures struct {
 
 // Status is how a crawl goes.
 type Status struct {
-	Figures // by the latest round of questions
+	Figures // by the latest survey
 	State   State
 	End     End
 	Opens   time.Time       // when the hours of the crawl begin, outside of them
-	Earlier uint64          // pages and revisits of earlier runs
-	Round   *Round          // of a crawl that goes in rounds, the latest
+	Earlier uint64          // visits of earlier runs
+	Round   *Round          // the latest round, of a crawl that goes in rounds
 	Stalled speech.Sentence // why nothing can be stored, or nothing is fetched though there is work
-	Stalls  map[string]int  // what keeps what from being fetched, by count; only when that is what is stalled
+	Stalls  map[string]int  // how many hosts or slaves wait for what, if nothing is fetched
 }
 
 // Status says how the crawl goes.
 func (c *Course) Status() Status {
-	s := Status{Figures: c.rounds.last, State: c.phase, End: c.end, Earlier: c.rounds.earlier, Stalled: c.stalls.says,
+	s := Status{Figures: c.surveys.last, State: c.phase, End: c.end, Earlier: c.surveys.earlier, Stalled: c.stalls.says,
 		Stalls: maps.Clone(c.stalls.reasons)}
 	s.Totals = s.Totals.Clone()
 	if c.phase == Closed {
 		s.Opens = c.opensAt
 	}
-	for _, err := range c.stalls.unstored { // before what is not fetched
+	for _, err := range c.stalls.unstored { // more important than that nothing is fetched
 		s.Stalls, s.Stalled = nil, speech.Say("%s", err.Error())
 	}
 	if c.o.Series != nil && len(c.o.Series.all) > 0 {

@@ -105,7 +105,7 @@ func (p *player) play(line []string) error {
 		return err
 	case "quiet":
 		partition, err := strconv.Atoi(plain[0])
-		p.tell(&protocol.QuietReported{Partition: partition, Round: p.course.rounds.number,
+		p.tell(&protocol.QuietReported{Partition: partition, Survey: p.course.surveys.number,
 			Unsettled: number("unsettled"), Commits: uint64(number("commits")), Due: number("due"),
 			Requisites: slices.Contains(plain, "requisites"), Stats: store.Stats{Waiting: uint64(number("waiting"))},
 			Totals: protocol.Totals{Bytes: uint64(number("bytes")), Pages: uint64(number("pages"))}})
@@ -171,7 +171,7 @@ func (p *player) tell(fact any) {
 			}
 			p.said.WriteString("\n")
 		case *protocol.QuietAsked:
-			fmt.Fprintf(p.said, "partitions: round %d, requisites %v\n", m.Round, m.Requisites)
+			fmt.Fprintf(p.said, "partitions: survey %d, requisites %v\n", m.Survey, m.Requisites)
 		case *protocol.RoundBegun:
 			fmt.Fprintf(p.said, "partitions: a round begins at %s\n", m.At.Sub(begun))
 		case *RoundsChanged:

@@ -6,40 +6,40 @@ import (
 	"henro/actors/protocol"
 )
 
-// rounds ask the Partitions whether anything is left to do. A URL on its way from one partition to another is in the
-// outbox of the first until the second has it on disk, so at every moment somebody counts it; but the answers are given
-// at different moments. So one quiet round proves nothing, and a second one does if no partition committed anything in
-// between. The answers are the figures of the crawl, too.
-type rounds struct {
+// surveys ask all Partitions whether anything is left to do. A URL on its way from one partition to another is in the
+// outbox of the first until the second has it on disk, so at every moment one of them counts it; but they answer at
+// different moments. So one quiet survey proves nothing, and a second one does if no partition has committed anything
+// in between. The answers are the figures of the crawl, too.
+type surveys struct {
 	partitions int
 	number     uint64
 	asked      bool                            // an answer is awaited
 	answers    map[int]*protocol.QuietReported // by partition
-	before     map[int]uint64                  // commits at the last quiet round; nil: that was not quiet
+	before     map[int]uint64                  // commits by partition as of the last survey; nil: that was not quiet
 
-	requisites bool // the round asks for requisites that wait
-	whole      bool // by the last round, none does
-	unsettled  int  // writes, by the last round
+	requisites bool // the survey asks whether requisites wait
+	whole      bool // by the last survey that asked, none does
+	unsettled  int  // sum of QuietReported.Unsettled of the last survey
 
-	last     Figures // of the last round
-	measured bool
-	earlier  uint64 // pages and revisits of earlier runs
+	last     Figures // of the last survey
+	measured bool    // there was one
+	earlier  uint64  // visits of earlier runs
 }
 
-// ask begins a round, unless one is under way.
-func (r *rounds) ask(requisites bool) *protocol.QuietAsked {
+// ask begins a survey, unless one is under way.
+func (r *surveys) ask(requisites bool) *protocol.QuietAsked {
 	if r.asked {
 		return nil
 	}
 	r.asked, r.requisites = true, requisites
 	r.number++
 	r.answers = map[int]*protocol.QuietReported{}
-	return &protocol.QuietAsked{Round: r.number, Requisites: requisites}
+	return &protocol.QuietAsked{Survey: r.number, Requisites: requisites}
 }
 
-// take notes an answer and reports whether it was the last of its round, whose figures are in last then.
-func (r *rounds) take(msg *protocol.QuietReported) (complete bool) {
-	if msg.Round != r.number {
+// take notes an answer and reports whether it was the last of its survey, whose figures are in last then.
+func (r *surveys) take(msg *protocol.QuietReported) (complete bool) {
+	if msg.Survey != r.number {
 		return false
 	}
 	r.answers[msg.Partition] = msg
@@ -65,8 +65,9 @@ func (r *rounds) take(msg *protocol.QuietReported) (complete bool) {
 	return true
 }
 
-// prove says of a round that was quiet or not whether the end is proven by it, and whether another could.
-func (r *rounds) prove(quiet bool) (proven, again bool) {
+// prove takes whether the survey that is complete was quiet, and says whether that proves the end, or whether the next
+// survey could.
+func (r *surveys) prove(quiet bool) (proven, again bool) {
 	if !quiet {
 		r.before = nil
 		return false, false

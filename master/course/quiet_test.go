@@ -6,9 +6,9 @@ import (
 	"henro/actors/protocol"
 )
 
-// One quiet round proves nothing: what was on its way between two partitions may have been counted by neither.
+// One quiet survey proves nothing: what was on its way between two partitions may have been counted by neither.
 func TestTheEndIsProvenByTwoQuietRoundsWithoutACommitBetween(t *testing.T) {
-	r := rounds{partitions: 2}
+	r := surveys{partitions: 2}
 	for i, step := range []struct {
 		sentence string
 		commits  uint64
@@ -17,7 +17,7 @@ func TestTheEndIsProvenByTwoQuietRoundsWithoutACommitBetween(t *testing.T) {
 		again    bool
 	}{
 		{"something is left", 1, false, false, false},
-		{"a first quiet round", 1, true, false, true},
+		{"a first quiet survey", 1, true, false, true},
 		{"a second, but something was committed", 2, true, false, true},
 		{"something is left again", 2, false, false, false},
 		{"a first one", 2, true, false, true},
@@ -25,15 +25,15 @@ func TestTheEndIsProvenByTwoQuietRoundsWithoutACommitBetween(t *testing.T) {
 	} {
 		r.answers = map[int]*protocol.QuietReported{}
 		r.number = uint64(i)
-		r.take(&protocol.QuietReported{Partition: 0, Round: r.number, Commits: 7})
-		if !r.take(&protocol.QuietReported{Partition: 1, Round: r.number, Commits: step.commits}) {
-			t.Fatalf("%s: the round is not complete", step.sentence)
+		r.take(&protocol.QuietReported{Partition: 0, Survey: r.number, Commits: 7})
+		if !r.take(&protocol.QuietReported{Partition: 1, Survey: r.number, Commits: step.commits}) {
+			t.Fatalf("%s: the survey is not complete", step.sentence)
 		}
 		if proven, again := r.prove(step.quiet); proven != step.proven || again != step.again {
 			t.Errorf("%s: proven %v, again %v", step.sentence, proven, again)
 		}
 	}
-	if r.take(&protocol.QuietReported{Round: r.number - 1}) {
-		t.Error("an answer to an earlier round completes one")
+	if r.take(&protocol.QuietReported{Survey: r.number - 1}) {
+		t.Error("an answer to an earlier survey completes one")
 	}
 }

@@ -24,7 +24,7 @@ type RoundCounts struct {
 	Gone      uint64 `json:"gone"` // known pages that failed
 }
 
-// CountsOf are those of a crawl since it began.
+// CountsOf are the counts of a crawl since it began.
 func CountsOf(t *protocol.Totals) RoundCounts {
 	return RoundCounts{New: t.Pages + t.Requisites, Changed: t.Changed, Unchanged: t.Unchanged, Gone: t.Gone}
 }
@@ -43,12 +43,12 @@ const roundsKept = 10_000
 type Series struct {
 	all     []Round
 	opening *Round    // the moment and the counts with which the first round of this run begins; nil: it has begun
-	going   bool      // the last of all is under way
-	marking int       // partitions that have not yet made their pages due
-	nextAt  time.Time // when the next begins; zero: at once
+	going   bool      // a round is under way, the last one of all
+	marking int       // partitions that have not yet made their pages due for it
+	nextAt  time.Time // when the next round begins; zero: at once
 }
 
-// NewSeries is the series of a crawl that has had rounds, and in whose present run the first begins with opening.
+// NewSeries is the series of a crawl that has had some rounds. The first round of the present run begins with opening.
 func NewSeries(all []Round, opening Round) *Series { return &Series{all: all, opening: &opening} }
 
 // All are the rounds, the latest last; what is older is forgotten.
@@ -56,7 +56,7 @@ func (s *Series) All() []Round { return s.all }
 
 // beginRound begins the round whose time has come.
 func (c *Course) beginRound() {
-	s, totals := c.o.Series, &c.rounds.last.Totals
+	s, totals := c.o.Series, &c.surveys.last.Totals
 	if s.going || c.now.Before(s.nextAt) {
 		return
 	}
@@ -71,7 +71,7 @@ func (c *Course) beginRound() {
 		r.Number++
 		s.all = append(s.all[max(0, n+1-roundsKept):], r)
 	}
-	s.opening, s.going, s.marking = nil, true, c.rounds.partitions
+	s.opening, s.going, s.marking = nil, true, c.surveys.partitions
 	last := s.last()
 	c.say(&protocol.RoundBegun{At: last.Begun}, &RoundsChanged{})
 	c.log("info", "a round begins", map[string]any{"round": last.Number})
@@ -80,7 +80,7 @@ func (c *Course) beginRound() {
 // endRound ends the round under way, and reports whether others follow.
 func (c *Course) endRound() (goesOn bool) {
 	s, r := c.o.Series, c.o.Series.last()
-	r.count(&c.rounds.last.Totals)
+	r.count(&c.surveys.last.Totals)
 	r.Ended, s.going = c.now.Truncate(time.Second), false
 	s.nextAt = r.Begun.Add(c.o.RoundEvery)
 	c.say(&RoundsChanged{})

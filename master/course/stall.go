@@ -13,10 +13,10 @@ import (
 // stalls are why nothing is stored, or nothing was fetched for long though there is work.
 type stalls struct {
 	unstored   map[int]error // by partition: why it cannot store
-	unstoredAt time.Time     // since when one cannot
+	unstoredAt time.Time     // since when one of them cannot
 
 	reportedAt time.Time      // when a slave last reported something, or the crawl last began to run
-	reasons    map[string]int // what keeps what from being fetched, by count; nil: nothing does
+	reasons    map[string]int // of Lending.Stalled; nil: pages are fetched
 	says       speech.Sentence
 }
 
@@ -28,13 +28,13 @@ func (s *stalls) fail(now time.Time, msg *protocol.StoreStalled) {
 	s.unstored[msg.Partition] = msg.Err
 }
 
-// lasting reports that nothing could be stored for as long as a crawl waits; a limit of 0 is none. Waiting does not
-// mend a damaged state.
+// lasting reports that nothing could be stored for longer than the limit; 0 is no limit. For a damaged state nothing is
+// waited for.
 func (s *stalls) lasting(now time.Time, limit time.Duration) bool {
 	return len(s.unstored) > 0 && (s.end() == Damaged || limit > 0 && now.Sub(s.unstoredAt) >= limit)
 }
 
-// end is the end of a crawl whose state cannot be written: what is not stored will be fetched again.
+// end is why a crawl ends whose state cannot be written. What is not stored will be fetched again.
 func (s *stalls) end() End {
 	end := StoreFault
 	for _, err := range s.unstored {
@@ -55,9 +55,8 @@ func (s *stalls) fetched(now time.Time) (stalled bool) {
 	return stalled
 }
 
-// lookForStall says so once when nothing has been fetched for long though URLs wait, and keeps the reasons up to date.
-// When URLs wait and there is no reason why they should, the Partitions are to look for them, once: they may not be
-// there.
+// lookForStall logs it once when nothing has been fetched for long though URLs wait, and keeps the reasons up to date.
+// If URLs wait and no Host says that it may be asked, the Partitions look once whether these URLs are there.
 func (c *Course) lookForStall(waiting uint64, due int) {
 	s := &c.stalls
 	switch {
