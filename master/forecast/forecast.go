@@ -1,15 +1,15 @@
 // Package forecast says when a crawl will have ended, and what keeps it from going faster.
 //
-// A host needs what waits there times what its clock takes for one page, after the rest that it is in. Hosts that share
-// a clock need that one after another. The crawl needs as long as its slowest clock, or, if the slaves have too few
-// connections, as long as all requests take one after another on those connections.
+// A host needs as many cycles of its clock as pages wait there, after the rest that it is in. Hosts that share a clock
+// need that one after another. The crawl needs as long as its slowest clock, or, if the slaves have too few
+// connections, as long as these take for all requests.
 //
-// URLs yet to be found are foreseen from how the visits of a host bring ever fewer new ones: those of late, and those
-// before. As in a graph whose links point anywhere, each further visit is taken to bring the same share fewer than the
-// one before, so what is yet to come is a geometric series. The less the visits decline, the less the series says, and
-// the less of it counts; where they do not decline, what waits is a lower bound, and is called one. (Both W·(1+g), with
-// g the new URLs of a visit of late and W what waits, and the whole series were 60 to 300 % too long at a quarter of a
-// web of trees: there the visits bring as many new URLs as ever, until suddenly none are left.)
+// URLs yet to be found are foreseen from how the visits of a host bring ever fewer new URLs: the latest visits fewer
+// than those before. As in a graph whose links point anywhere, each further visit is taken to bring the same share
+// fewer than the one before, so what is yet to come is a geometric series. The less the yield of visits declines, the
+// less the series says, and the less of it counts; if it does not decline, what waits is a lower bound, and is called
+// one. (W·(1+g), with g the new URLs of a visit lately and W what waits, was 60 to 300 % too long at a quarter of a web
+// of trees, and so was the whole series: there visits bring as many new URLs as ever, until suddenly none are left.)
 //
 // Invariant: a forecast is a function of what is given to it; it knows no clock.
 package forecast
@@ -26,14 +26,14 @@ type Host struct {
 	Name    string
 	Waiting uint64        // pages that wait for their first visit
 	Cycle   time.Duration // from the start of one request to that of the next
-	Took    time.Duration // of that, the time that a request takes
+	Took    time.Duration // part of Cycle: the time that a request takes
 	Rest    time.Duration // until it may be asked
-	// of a host that fails and was never well: until its pages are given up
+	// of a host that has failed every request: from the end of Rest until its pages are given up; 0: they are not
 	GivenUp time.Duration
 	Yet     float64 // URLs that it will still find
 	Grows   bool    // its visits bring as many new URLs as they did before: more than Yet may come
 	Failing bool
-	Clock   string // that it shares with other hosts; empty: it has its own
+	Clock   string // the clock that it shares with other hosts; empty: it has its own
 }
 
 // Figures are what is known of a host at one moment.
@@ -44,10 +44,10 @@ func (f *Figures) Add(other Figures) {
 	f.Known, f.Visited = f.Known+other.Known, f.Visited+other.Visited
 }
 
-// grown is the ratio of new URLs a visit, of late to before, from which on a host grows without a visible end.
+// grown is the ratio of new URLs a visit, lately to before, above which no end of a host's growth is in sight.
 const grown = 0.9
 
-// late is the share of a host's visits that must lie between an earlier moment and now, for the moment to say anything.
+// late is the share of a host's visits that must have come since an earlier moment for the moment to say anything.
 const late = 0.25
 
 // Yet foresees how many URLs a host will still find, from its figures of now and of earlier moments: the least that any
@@ -91,7 +91,7 @@ func (h *Host) left() time.Duration {
 	return h.Rest + h.work(h.Cycle)
 }
 
-// work is how long all that it has left takes, of which one takes so long.
+// work is how long all pages that it has left take, if one page takes so long.
 func (h *Host) work(one time.Duration) time.Duration {
 	return time.Duration(min((float64(h.Waiting)+h.Yet)*float64(one), 1<<62))
 }
@@ -108,11 +108,11 @@ type Forecast struct {
 	Left     time.Duration `json:"left_ns"`           // until the end
 	Endless  bool          `json:"endless,omitempty"` // the crawl revisits: it does not end
 	Grows    bool          `json:"grows,omitempty"`   // links are found as fast as they are visited: it may be more
-	Host     string        `json:"host,omitempty"`    // that needs the longest
+	Host     string        `json:"host,omitempty"`    // the host that needs the longest
 	HostLeft time.Duration `json:"host_left_ns,omitempty"`
 	// hosts with pages left that share the clock of Host, and its time
 	Sharing int `json:"sharing,omitempty"`
-	Hosts   int `json:"hosts"` // that have pages left
+	Hosts   int `json:"hosts"` // hosts that have pages left
 	// what bounds the pace, in a sentence; nothing: no page waits
 	Bound speech.Sentence `json:"bound,omitzero"`
 }
@@ -167,7 +167,7 @@ func Of(hosts []Host, c Crawl) *Forecast {
 type sharing struct {
 	hosts int
 	left  time.Duration // of all of them, one after another
-	most  *Host         // that has the most to do
+	most  *Host         // the one with most to do
 }
 
 func share(shared map[string]*sharing, h *Host) {
@@ -183,8 +183,9 @@ func share(shared map[string]*sharing, h *Host) {
 	}
 }
 
-// taken is the part of the connections in use from which on all of them are called taken: between two requests a host
-// is told of, and rests for (S/C)·e after its answer, where (10) has it rest from its begin.
+// taken is the part of the connections in use from which on all of them are called taken. They are never all in use: a
+// host rests for (S/C)·e from the end of a request, where (10) has it rest from the beginning, and between two requests
+// its slave has other things to do.
 const taken = 0.7
 
 // bound says what keeps the crawl from going faster.

@@ -6,21 +6,21 @@
 //	host      hosts take turns, each gives its best band first: the Host actors of a crawl do so by themselves, and
 //	          nothing waits here
 //	slots     H residues, B steps, drops beyond that: O(1) time, O(B·H) space [Morimoto et al. 2011]
-//	ranked    the space of slots, the best URLs of all hosts first, and a place for the better when there is none
-//	          for both
+//	ranked    the space of slots, the best URLs of all hosts first; when it is full, a better URL takes the place of a
+//	          worse one
 //
 // The simulator of the lab compares them with breadth-first, Mercator's and IRLbot's orders.
 //
 // A policy knows a URL by a key of the caller's choice (a page number, a fingerprint, the URL itself) and a host by a
-// number: a fingerprint of its name, or of its IP address where the crawl wants it by address. It remembers nothing
-// about URLs it has handed out or dropped: which URLs were seen already is the caller's knowledge, and a dropped URL
-// must become unseen again, so that it is offered again when another page links to it.
+// number: a fingerprint of its name, or of its IP address if the crawl keeps the interval by address. It remembers
+// nothing about URLs that it has handed out or dropped: the caller knows which URLs were seen, and must make a dropped
+// URL unseen again, so that it is offered again when another page links to it.
 //
 // Time is a duration since the crawl began, read from a monotonic clock or invented by a simulator.
 //
 // Invariants, kept by the conformance test of all policies:
 //   - one at a time: a host handed out by Next is not handed out again before Done;
-//   - interval: nor before T has passed since then, nor before the rest that Done asked for is over;
+//   - interval: nor before T has passed since Next, nor before the rest that Done asked for is over;
 //   - once: an added URL is handed out or reported as lost, exactly once;
 //   - a frontier rebuilt from the waiting URLs of another loses none of them.
 package frontier
@@ -44,27 +44,27 @@ type Item[K any] struct {
 
 // Frontier is one policy with the URLs that wait in it. It is not safe for concurrent use: its owner is one actor.
 type Frontier[K any] interface {
-	// Add takes in a URL that was never seen, or was lost before. A bounded policy may have no room: then dropped is
-	// true and lost is the URL that had to go, the new one or another that waited.
+	// Add takes in a URL that was never seen, or was lost before. If there is no room, dropped is true and lost is the
+	// URL that had to go: the new one, or another that waited.
 	Add(item Item[K]) (lost Item[K], dropped bool)
 
 	// Next appends to batch at most limit URLs that may be visited at now, all of different hosts, and returns it.
-	// Their hosts are out until Done. An empty answer means: not yet, or nothing waits.
+	// Their hosts are out until Done. If it appends none, no host may be visited yet, or nothing waits.
 	Next(now time.Duration, limit int, batch []Item[K]) []Item[K]
 
 	// More appends at most limit further URLs of a host that is out, for the holder of its lease, who visits them one
 	// after another at the host's interval. What it does not visit in the end is to be added again.
 	More(host uint64, limit int, batch []Item[K]) []Item[K]
 
-	// Done says that the host is not visited any more. It rests from now for at least rest, and for T since its URL was
-	// handed out by Next. After More, rest has to cover what is left of the interval of the last visit.
+	// Done says that the host is not visited any more. It rests for at least rest from now, and for T from Next. After
+	// More, rest has to cover what is left of the interval after the last visit.
 	Done(host uint64, now, rest time.Duration)
 
 	// Len counts the waiting URLs.
 	Len() int
 }
 
-// New makes an empty frontier of a policy under which URLs wait here: slots or ranked.
+// New makes an empty frontier of a policy under which URLs wait here: slots, or ranked for any other.
 func New[K comparable](o Options) (Frontier[K], error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ type Options struct {
 	SlotsB, SlotsH int
 }
 
-// DefaultOptions order by host at one visit in 5 s.
+// DefaultOptions are those of the policy host, with one visit of a host in 5 s.
 func DefaultOptions() Options {
 	return Options{Policy: PolicyHost, Interval: 5 * time.Second, SlotsB: 2048, SlotsH: 2048}
 }

@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// Ranked is what became of slots when the same space was to collect more: constant time for each operation, space for M
-// = B·H/2 URLs, exact hosts instead of residues, and the best URLs first.
+// Ranked is slots changed so that the same space collects more: constant time for each operation, space for M = B·H/2
+// URLs, exact hosts instead of residues, and the best URLs first.
 //
-//   - The places belong to all hosts together, so that a web of unequal hosts fills them. When there is none left, the
-//     host with most waiting URLs loses its newest one of its worst band; so no host, and no trap, can push out the
-//     others. (Losing the oldest instead undoes the order of arrival within a band, which is a good one: 0.003 to 0.014
-//     less of the rank in the mean of a crawl, on three graphs.)
+//   - The places belong to all hosts together, so that a web of unequal hosts fills them. When none is left, the host
+//     with most waiting URLs loses the newest one of its worst band; so no host, and no trap, can push out the others.
+//     (Losing the oldest one undoes the order of arrival within a band, which is a good one: 0.003 to 0.014 less of the
+//     rank in the mean of a crawl, on three graphs.)
 //   - The host whose best URL has the best band goes first among those that may be asked, not every host in turn.
 //   - A URL that waits rises when more becomes known of it (Raise).
 //
 // A host is in one place: ready, in the list of its best band; out; or resting, in a wheel of time whose slots are T/64
-// wide, so that it comes from its rest up to T/64 late and never early. A host that comes from its rest with no URL is
-// forgotten.
+// wide, so that its rest ends up to T/64 late and never early. A host that has no URL when its rest ends is forgotten.
 type Ranked[K comparable] struct {
 	interval time.Duration // T
 	most     int           // M, URLs that may wait
@@ -46,7 +45,7 @@ type Ranked[K comparable] struct {
 // were of the topic of a crawl with 16 bands, 1,647 with 64 (docs/measured/understanding.md).
 const RankedBands = 64
 
-const wheelSlots = 256 // four intervals; a longer rest is looked at again when they are over
+const wheelSlots = 256 // four intervals; a host with a longer rest is put into the wheel again when they are over
 
 // rankedCell is one URL in the queue of its band in its host.
 type rankedCell[K any] struct {
@@ -133,7 +132,8 @@ func (f *Ranked[K]) Add(item Item[K]) (lost Item[K], dropped bool) {
 	return lost, dropped
 }
 
-// Raise gives a waiting URL a better band, where it queues up again; of others, and to worse ones, it does nothing.
+// Raise puts a waiting URL at the end of a better band. It does nothing if the URL does not wait, or the band is no
+// better.
 func (f *Ranked[K]) Raise(key K, band uint8) {
 	c, waits := f.index[key]
 	if !waits || f.cells[c].item.Band <= band {
@@ -190,7 +190,8 @@ func (f *Ranked[K]) insert(n uint32, item Item[K]) {
 	f.settle(n)
 }
 
-// recount moves a host to the list of the hosts with so many URLs. Counts change by one, so the longest is at hand.
+// recount moves a host to the list of the hosts with so many URLs. Counts change by one, so the new longest list is the
+// old one or beside it.
 func (f *Ranked[K]) recount(n uint32, count uint32) {
 	h := &f.hosts[n]
 	if h.count > 0 {
@@ -320,7 +321,8 @@ func (f *Ranked[K]) append(q *queue, n uint32) {
 	q.tail = n
 }
 
-// lay puts a host into the wheel, for a moment not before its rest is over unless the wheel does not reach so far.
+// lay puts a host into the slot of the wheel after the end of its rest, or into the last one if the wheel does not
+// reach so far.
 func (f *Ranked[K]) lay(n uint32) {
 	f.hosts[n].state = hostResting
 	slot := int64((f.hosts[n].askAt + f.width - 1) / f.width)
@@ -379,7 +381,7 @@ func (f *Ranked[K]) leave(n uint32) Item[K] {
 	return f.remove(f.hosts[n].queues[0].head)
 }
 
-// More implements Frontier. URLs that are worse than the best of a ready host wait.
+// More implements Frontier. It hands out no URL that is worse than the best one of a ready host.
 func (f *Ranked[K]) More(host uint64, limit int, batch []Item[K]) []Item[K] {
 	n, best := f.byHost[host], uint8(bits.TrailingZeros64(f.readyAny)) // RankedBands: no host is ready
 	for ; n != 0 && limit > 0 && f.hosts[n].state == hostOut && f.hosts[n].count > 0; limit-- {

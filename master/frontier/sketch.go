@@ -6,18 +6,16 @@ import (
 )
 
 // Sketch adds up weights of URLs in a fixed space: a count-min sketch with conservative update (only the cells that
-// hold the least are raised), which never tells too little, and too much by about the share of the whole that falls on
-// one cell.
+// hold the least are raised). It never tells too little, and too much by about the share of the whole that falls on one
+// cell.
 //
-// It is the memory of a bounded frontier about URLs it does not hold: how often one turned up, how much rank flowed to
-// it.
+// A bounded frontier remembers by it what it does not hold: how often a URL turned up, how much rank flowed to it.
 type Sketch struct {
 	rows [sketchRows][]float32
 	mask uint64
 }
 
-// sketchRows is the number of cells of one URL: all of them must be shared with heavier ones before its weight is
-// wrong.
+// sketchRows is the number of cells of one URL. Its weight is wrong only if each of them is shared with others.
 const sketchRows = 4
 
 // NewSketch makes a sketch of at least size cells in all, four bytes each.
@@ -115,8 +113,8 @@ func NewRanker(order Order, size int) *Ranker {
 	return r
 }
 
-// Visited begins a page whose links were read, with their number; Linked follows for each. A page whose links are read
-// again passes on what it received since: given is what an earlier call returned, zero at first.
+// Visited begins a page whose links were read, and says how many they are; Linked follows for each. A page whose links
+// are read again passes on the rank that it received since: given is what the call before returned, zero at first.
 func (r *Ranker) Visited(page uint64, links int, given float32) float32 {
 	if r.order != OrderOPIC || links == 0 {
 		return given
@@ -151,8 +149,8 @@ func (r *Ranker) Band(url uint64, depth uint8, sitemap float32) uint8 {
 	return uint8(min(max(band, 0), Bands-1))
 }
 
-// Returns counts dropped URLs that turn up again and are taken: the way in which a bounded frontier keeps what matters.
-// It remembers what was dropped in a sketch, so it may count a few too many.
+// Returns counts dropped URLs that turn up again and are taken: so a bounded frontier keeps what matters. It remembers
+// in a sketch what was dropped, so it may count a few too many.
 type Returns struct {
 	dropped *Sketch
 	Count   int64 // URLs taken after having been dropped

@@ -16,16 +16,15 @@ import (
 //
 // and s is implied by their number: s = n_r − 2·count. The paper keeps B queues, one for each step; the same schedule
 // is kept here as H lines of waiting URLs, and for each step the list of the residues whose line has its turn then. A
-// residue is in one list only, that of step s, so four lists in a ring are enough; putting a URL in touches one cache
-// line and one cell instead of three, and a residue can be put off as a whole when its host is still busy, which loses
-// nothing.
+// residue is in one list only, that of step s, so four lists in a ring are enough. To add a URL touches one cache line
+// and one cell instead of three, and a residue whose host is still busy can be put off as a whole, which loses nothing.
 //
 // The paper's crawler waits until all of step t is fetched before it takes step t+1; one host that takes a minute to
 // time out would stop them all. Here only the residues concerned wait: one that is out or resting when its turn comes
 // is put off by two steps.
 //
-// Guarantee: a URL of r handed out at any moment of step t leaves before step t+1 begins, so before τ_(t+1); the next
-// one of r leaves in step t+2 or later, at τ_(t+2) ≥ τ_(t+1) + T.
+// Guarantee: a URL of r that is handed out at any moment of step t is handed out before τ_(t+1), when step t+1 begins;
+// the next one of r in step t+2 or later, at τ_(t+2) ≥ τ_(t+1) + T.
 //
 // The URLs of a residue wait in a ring that grows by doubling up to B/2 and never shrinks. A ring given back by one
 // residue serves the next one that needs its size, so after a while nothing is allocated.
@@ -56,9 +55,9 @@ type line[K any] struct {
 	head  uint32        // index of the first of them in ring
 	link  uint32        // the next residue in the list of its step, as index + 1
 	due   bool          // in the list of a step
-	out   bool          // handed out, until done
+	out   bool          // a URL of it was handed out, and Done was not called
 	ring  []Item[K]     // where they wait; here so that what Add needs lies in 48 neighbouring bytes
-	askAt time.Duration // the rest that Done asked for is over
+	askAt time.Duration // when the rest that Done asked for is over
 }
 
 // NewSlots makes an empty frontier.
@@ -144,8 +143,8 @@ func (s *Slots[K]) enlist(r uint32, l *line[K], step int64) {
 	s.last[at] = r + 1
 }
 
-// turn returns the next residue that may be handed out in step t, which it begins if it is time; ok is false when there
-// is none.
+// turn returns the next residue that may be handed out in the present step, after it has begun the next step if it is
+// time; ok is false when there is none.
 func (s *Slots[K]) turn(now time.Duration) (l *line[K], ok bool) {
 	if s.first[s.t&3] == 0 {
 		if s.begun && now < s.tau+s.interval {
@@ -176,8 +175,7 @@ func (s *Slots[K]) turn(now time.Duration) (l *line[K], ok bool) {
 	return nil, false
 }
 
-// Next implements Frontier: algorithm 3, Next. Where limit does not let out a whole step, the next call goes on with
-// it.
+// Next implements Frontier: algorithm 3, Next. If limit is less than what a step has, the next call goes on with it.
 func (s *Slots[K]) Next(now time.Duration, limit int, batch []Item[K]) []Item[K] {
 	for ; limit > 0; limit-- {
 		l, ok := s.turn(now)
@@ -186,7 +184,7 @@ func (s *Slots[K]) Next(now time.Duration, limit int, batch []Item[K]) []Item[K]
 		}
 		batch = append(batch, s.leave(l))
 		if s.first[s.t&3] == 0 {
-			break // the step is given out: the next one is a matter of another call
+			break // the step has no more: the next one is for another call
 		}
 	}
 	return batch

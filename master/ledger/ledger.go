@@ -6,7 +6,7 @@
 //
 // Invariants:
 //   - at most one lease of a host is open;
-//   - a lease ends only by LeaseEnded: running out (Expired) is a question, so that the asker also does what
+//   - a lease ends only by LeaseEnded. Expired only tells which have run out: who asks ends them, and does what
 //     follows;
 //   - a fact about a lease that is not open, or of an older boot than the slave's latest, changes nothing.
 package ledger
@@ -31,11 +31,11 @@ type Lease struct {
 	Budget   uint64 // visits that it may still make, while the crawl has a limit of pages; otherwise 0
 	Old      bool   // granted by an earlier start of the master: it may never have reached its holder
 	Moving   bool   // asked back because others have more room; renewed until it comes back
-	Recalled bool   // not renewed: its host was excluded, or its holder is not believed
+	Recalled bool   // not renewed, since its host or its holder is to have it no longer, or it is being ended
 
-	Heard  uint64    // the last fact that was reported since this start of the master
-	Seq    uint64    // and the last that was stored
-	FactBy time.Time // by then one more is stored, or the lease is recalled
+	Heard  uint64    // number of the last fact that was reported since this start of the master
+	Seq    uint64    // number of the last fact that was stored
+	FactBy time.Time // until then another fact is stored, or the lease is recalled
 }
 
 // Of reports whether a boot of a slave holds the lease.
@@ -45,11 +45,11 @@ func (l *Lease) Of(slave, boot string) bool { return l.Slave == slave && l.Boot 
 type Slave struct {
 	Name  string
 	Boot  string    // the latest start
-	Slots int       // hosts it is willing to hold at once, all leases counted
-	Held  int       // leases open
-	At    time.Time // heard of last
+	Slots int       // hosts that it is willing to hold at once
+	Held  int       // its open leases, those of older boots too
+	At    time.Time // when it registered or asked for work last
 
-	leases immutable.Set[uint64] // open, Held of them
+	leases immutable.Set[uint64] // the open ones
 }
 
 // The facts.
@@ -79,9 +79,9 @@ type (
 	VisitsStored struct{ ID, Visits uint64 }
 	// LeaseMoving marks a lease that was asked back because others have more room.
 	LeaseMoving struct{ ID uint64 }
-	// LeaseHeard says up to which fact of a lease its holder has reported.
+	// LeaseHeard is up to which fact the holder of a lease has reported.
 	LeaseHeard struct{ ID, Seq uint64 }
-	// LeaseAdvanced says that facts of a lease are stored, and by when one more is to be.
+	// LeaseAdvanced is up to which fact a lease is stored, and until when another is to be.
 	LeaseAdvanced struct {
 		ID, Seq uint64
 		FactBy  time.Time

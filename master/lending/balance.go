@@ -7,20 +7,21 @@ import (
 	"henro/master/ledger"
 )
 
-// A slave that joins a busy crawl finds all hosts lent. Leases end by themselves after some thirty seconds of visits at
-// their host's pace, but after minutes where hosts are slow, and that is when slaves are short of connections. So who
-// holds clearly more than a fair share, which is the same part of what each is willing to hold, gives some back after
-// the request under way: the slave with most room gets them next.
+// A slave that joins a busy crawl finds all hosts lent. Leases end by themselves after some thirty seconds of visits,
+// but after minutes where hosts are slow, and that is when slaves are short of connections. So a slave that holds
+// clearly more than its fair share gives some leases back after the request under way, and the slave with most room
+// gets the hosts. A share is fair when each slave holds the same part of what it is willing to hold.
 
-// Bounds of balancing: who lacks less than a quarter of a fair share, or than four hosts, waits for leases that end
-// anyway, and no more than a quarter of a share is on its way at once, since each costs two commits and a pause of its
-// host's interval.
+// Bounds of balancing. A slave that lacks less than a quarter of its share, or than four hosts, waits for leases that
+// end anyway. No more than a quarter of a share moves at once: each lease costs two commits and a pause of its host's
+// interval.
 const (
 	balancePart  = 4
 	balanceSlack = 4
 )
 
-// surplus is how many of its leases each slave had better give back now, by name. Moving are those asked back already.
+// surplus is how many of its leases each slave is to give back now, by name. moving is how many were asked back
+// already.
 func surplus(slaves []ledger.Slave, moving map[string]int) map[string]int {
 	held, slots := 0, 0
 	for _, s := range slaves {
@@ -48,8 +49,8 @@ func surplus(slaves []ledger.Slave, moving map[string]int) map[string]int {
 	return back
 }
 
-// balance asks leases back that others have more room for. While a host waits for a slave there is nothing to balance:
-// it goes to the one with most room as it is.
+// balance asks leases back for which others have more room. While a host is ready there is nothing to balance: it goes
+// to the slave with most room anyway.
 func (d *Desk) balance() {
 	if at, ok := d.queue.next(); ok && !at.After(d.base.now) {
 		return
@@ -70,7 +71,7 @@ func (d *Desk) balance() {
 	for name, n := range surplus(slaves, moving) {
 		known, _ := d.base.ledger.Slave(name)
 		leases := d.base.ledger.HeldBy(name, known.Boot)
-		// the latest have most of their visits before them
+		// the latest leases have most of their visits before them
 		slices.SortFunc(leases, func(a, b ledger.Lease) int { return cmp.Compare(b.ID, a.ID) })
 		leases = slices.DeleteFunc(leases, func(lease ledger.Lease) bool { return lease.Moving })
 		leases = leases[:min(n, len(leases))]

@@ -12,31 +12,31 @@ type clock struct {
 	wait []string  // hosts that wait for it, first come first
 }
 
-// Clocks keep hosts apart that share one: at most one of them is lent at a time, and the next not before what the one
-// before is owed has passed. The Hosts themselves know nothing of each other; what a clock says is given to a Host with
-// its lease, raises its own NextAllowed, and is on disk with that before the first request. So the clocks need no place
-// on disk: at a restart each is the latest moment that one of its hosts was given.
+// Clocks keep hosts apart that share a clock: at most one of them is lent at a time, and the next one not before the
+// pause that the one before needs has passed. The Hosts know nothing of each other; the moment of a clock is given to a
+// Host with its lease, raises its own NextAllowed, and is on disk with that before the first request. So the clocks
+// need no place on disk: at a restart each is set to the latest moment that one of its hosts was given.
 //
-// A host has one clock, or one for each address of its name: it is lent when all are free.
+// A host has one clock, or one for each address of its name. It is lent when all are free.
 //
-// Invariants: open is the number of leases of hosts that have the clock; a host that waits is in one line; while hosts
-// wait for a clock that is free, one of them is on its way through the queue.
+// Invariants: open is the number of leases of hosts that have the clock; a waiting host waits for one clock; while
+// hosts wait for a clock that is free, one of them is on its way through the queue.
 type Clocks struct {
-	named func(host string) string // the clock of a host of which no more is known
+	named func(host string) string // the clock of a host whose clocks were not looked up
 	all   map[string]*clock
-	of    map[string][]string // by host: its clocks, as far as they are known
+	of    map[string][]string // by host: its clocks, as looked up
 	held  map[string][]string // by host that is lent: the clocks it holds
 	wait  map[string]string   // by host that waits: for which clock
 	left  int                 // clocks after the last sweep
 }
 
-// NewClocks makes clocks that are all free. A host whose clocks nobody Knows has the one that named gives it.
+// NewClocks makes clocks that are all free. A host for which Know was not called has the one clock that named gives it.
 func NewClocks(named func(host string) string) *Clocks {
 	return &Clocks{named: named, all: map[string]*clock{}, of: map[string][]string{}, held: map[string][]string{},
 		wait: map[string]string{}}
 }
 
-// maxClocksKnown bounds Clocks.of: what is beyond is looked up again.
+// maxClocksKnown bounds Clocks.of. When it is full it is emptied: clocks are looked up again.
 const maxClocksKnown = 200_000
 
 // Know notes the clocks of a host.
@@ -76,8 +76,8 @@ func (c *Clocks) clock(key string) *clock {
 	return k
 }
 
-// may says whether a host may be lent now; if not, when to try again, or that it waits in line until another host gives
-// the clock back.
+// may says whether a host may be lent by a moment; if not, when to try again, or that it now waits in the line of a
+// clock until another host gives that back.
 func (c *Clocks) may(host string, by time.Time) (ok bool, at time.Time, waits bool) {
 	keys := c.Of(host)
 	for _, key := range keys {
@@ -91,7 +91,7 @@ func (c *Clocks) may(host string, by time.Time) (ok bool, at time.Time, waits bo
 	return !at.After(by), at, false
 }
 
-// next is the moment before which none of the clocks lets anybody be asked.
+// next is the latest moment of some clocks: before it no host that has them all may be asked.
 func (c *Clocks) next(keys []string) (at time.Time) {
 	for _, key := range keys {
 		if k := c.all[key]; k != nil && k.next.After(at) {
@@ -110,7 +110,7 @@ func (c *Clocks) hold(host string) {
 	}
 }
 
-// release gives them back, to be taken no sooner than at a moment.
+// release gives the clocks of a host back. No host of them may be asked before a moment.
 func (c *Clocks) release(host string, at time.Time) (freed []string) {
 	keys := c.held[host]
 	delete(c.held, host)
@@ -138,7 +138,8 @@ func (c *Clocks) following(key string) (host string, ok bool) {
 	return "", false
 }
 
-// sweep forgets clocks that say nothing any more, once there are twice as many as were left the last time.
+// sweep forgets clocks whose moment has passed and that no host holds or waits for, once there are twice as many as
+// were left the last time.
 func (c *Clocks) sweep(now time.Time) {
 	if len(c.all) < 2*c.left+1024 {
 		return

@@ -7,7 +7,7 @@
 //
 // The way of a task, and of what comes of it (way.go follows it):
 //
-//	slave ── WorkRequested ──► serve        renews what the slave holds; so many hosts it is willing to hold
+//	slave ── WorkRequested ──► serve        renews what the slave holds; it says how many hosts it is willing to hold
 //	                           dispatch     the host that is next in line goes to the slave with most room
 //	Host  ◄── Lend ─────────── lend         a lease is open; the Host chooses pages, each with its depth_left
 //	      ── Lent ───────────► deliver      they are on disk
@@ -36,24 +36,24 @@ import (
 type Options struct {
 	Claim       messages.Claim       // of this master, in what it sends
 	LeaseFor    time.Duration        // a slave may ask a host for so long after it asked for work
-	LeaseMargin time.Duration        // after its end a lease is honoured this much longer, for clocks that run apart
+	LeaseMargin time.Duration        // a lease is honoured this much longer: clocks run at different speeds
 	TickEvery   time.Duration        // between two Ticks
 	LookAhead   time.Duration        // a host may be lent so long before it may be asked
 	Fetch       *messages.FetchRules // for all slaves
-	LeasePages  int                  // pages of a lease at most, when others wait for their share
-	MaxPages    uint64               // of the run; 0: no limit
-	Requisites  bool                 // what pages are made of is fetched after the last page, too
-	Visited     uint64               // pages of the run before this start
-	Partitions  int                  // that report the leases that were open before this start
+	LeasePages  int                  // pages of a lease at most, if MaxPages is a limit
+	MaxPages    uint64               // pages that the run may visit; 0: no limit
+	Requisites  bool                 // requisites are fetched after the last page, too
+	Visited     uint64               // visits of the run before this start
+	Partitions  int                  // how many report the leases that were open before this start
 	Drained     map[string]string    // slaves that are lent nothing, and their boots
-	Clocks      *Clocks              // that hosts share; nil: each host has its own
-	Names       bool                 // the clocks of a host follow from its addresses, which are looked up each time
+	Clocks      *Clocks              // clocks that hosts share; nil: each host has its own
+	Names       bool                 // the clocks of a host are its addresses, which are looked up each time
 	Order       Order                // nil: the host that has been ready longest comes first
-	Debug       bool                 // say what is lent
+	Debug       bool                 // log what is lent
 }
 
-// Order is the frontier's say in which host is next and for how many visits. What it lets be lent it puts into the
-// queue.
+// Order is the frontier, which decides which host is next and for how many visits. A host that may be lent is given to
+// put, which puts it into the queue.
 type Order interface {
 	Identify(host string, addresses []string)
 	Announce(host string, at time.Time, put func(host string, at time.Time))
@@ -77,7 +77,7 @@ type Recipient uint8
 
 // The recipients.
 const (
-	Actor  Recipient = iota + 1 // at Effect.Address: a slave, a Host that is awake, or who has asked
+	Actor  Recipient = iota + 1 // at Effect.Address: a slave, a Host that is awake, or whoever has asked
 	Hosts                       // the parent of all Hosts
 	Names                       // the resolver, which answers *Sought with *Named
 	Master                      // *Heard, *Reported, or *RunChanged
@@ -101,7 +101,7 @@ type (
 	Resumed struct{}
 	// Deposed says that another master leads.
 	Deposed struct{ By messages.Claim }
-	// HostUnwanted asks for a host that may be lent: it was excluded.
+	// HostUnwanted says that a host was excluded: its lease, if one is open, is taken back.
 	HostUnwanted struct{ Host string }
 	// Named brings the clocks of a host that was Sought.
 	Named struct {
@@ -116,12 +116,12 @@ type (
 	Sought struct{ Host string }
 	// Heard says that a slave that is believed has reported something.
 	Heard struct{}
-	// Reported are facts that the Host of a lease is given for the first time, in order.
+	// Reported are facts of a lease that are reported for the first time, in order.
 	Reported struct {
 		Slave, Host string
 		Facts       []*messages.Fact
 	}
-	// RunChanged says that other slaves are Drained.
+	// RunChanged says that Drained has changed.
 	RunChanged struct{}
 	// Said is a line for the log.
 	Said struct {
@@ -136,7 +136,7 @@ type base struct {
 	now    time.Time
 	out    []Effect
 	ledger ledger.Ledger
-	awake  map[uint64]Address // by lease: its Host, awake while it is lent; none: lent before this start
+	awake  map[uint64]Address // by lease: its Host; none: the lease is from before this start, or is being prepared
 }
 
 func (b *base) send(to Recipient, message any) {
@@ -149,7 +149,7 @@ func (b *base) sendTo(at Address, message any) {
 	}
 }
 
-// toHost sends a message about a lease to its Host, which must be woken first if it was not lent since this start.
+// toHost sends a message about a lease to its Host, through Hosts if the address of the Host is not known.
 func (b *base) toHost(lease *ledger.Lease, message any) {
 	if host := b.awake[lease.ID]; host != nil {
 		b.sendTo(host, message)
@@ -165,11 +165,11 @@ func (b *base) say(level, phrase string, fields map[string]any) {
 // book takes a fact into the ledger.
 func (b *base) book(fact any) { b.ledger = b.ledger.Updated(fact) }
 
-// leaseEnd is when a lease ends that is renewed now.
+// leaseEnd is when a lease ends that is granted or renewed now.
 func (b *base) leaseEnd() time.Time { return b.now.Add(b.o.LeaseFor + b.o.LeaseMargin) }
 
-// factBy is until when a fact of a lease must be stored whose host may be asked from a moment on: ten leases, and two
-// visits that take as long as they may. A slave waits for its disk, its processor and for room of other leases, too.
+// factBy is until when a fact must be stored of a lease whose host may be asked from a moment on: as long as ten leases
+// and two of the longest visits. A slave also waits for its disk, its processor, and room that other leases take up.
 func (b *base) factBy(from time.Time) time.Time {
 	if from.Before(b.now) {
 		from = b.now
@@ -194,12 +194,12 @@ type Desk struct {
 	quota     quota
 	resources resources
 	halted    bool
-	lastID    uint64            // of a lease; they go up from term to term
-	leader    messages.Claim    // of the master that leads this crawl, when it is another
-	tickedAt  time.Time         // looked for ends of leases last
+	lastID    uint64            // id of the latest lease; ids go up from term to term
+	leader    messages.Claim    // claim of the master that leads this crawl, if it is another
+	tickedAt  time.Time         // the last Tick
 	lends     bool              // a slave was sent a task since this start
 	restoring int               // partitions that have not reported yet which leases were open before this start
-	early     map[string]*early // by slave: registrations that came before all had, the latest
+	early     map[string]*early // by slave: the latest registration, while not all partitions have reported
 }
 
 // early is a registration that cannot be answered yet.
@@ -215,8 +215,8 @@ func New(o *Options, now time.Time) *Desk {
 		lastID: firstLease(o.Claim.Term, now), restoring: o.Partitions, early: map[string]*early{}}
 }
 
-// firstLease is before the first lease of a term: 24 bits of it, and 19 of the clock, so that slaves which go from one
-// crawl to another do not confuse their leases. There is room for 5·10¹¹ leases in a term.
+// firstLease is the id before that of the first lease of a term: 24 bits of the term, and 19 of the clock, so that the
+// leases of two crawls have different ids at a slave that goes from one to the other. A term has room for 5·10¹¹.
 func firstLease(term uint64, now time.Time) uint64 {
 	return term<<40 | uint64(now.UnixMilli())&(1<<19-1)<<20
 }
@@ -278,7 +278,7 @@ func (d *Desk) take(from Address, fact any) bool {
 		}
 	case *HostUnwanted:
 		if lease, ok := d.base.ledger.OfHost(m.Host); ok {
-			d.slaves.recall(&lease) // it may be on its way
+			d.slaves.recall(&lease) // the lease may still be on its way to the slave
 		}
 	case *protocol.FactsCommitted:
 		for _, stored := range m.Facts {
@@ -304,7 +304,7 @@ func (d *Desk) take(from Address, fact any) bool {
 	return true
 }
 
-// tick ends what has run out, and lends what has become ready.
+// tick ends leases that have run out, and lends hosts that have become ready.
 func (d *Desk) tick(m *Tick) {
 	d.forgive()
 	for _, lease := range d.base.ledger.Expired(d.base.now) {
@@ -313,7 +313,7 @@ func (d *Desk) tick(m *Tick) {
 		}
 		d.base.void(lease.ID)
 	}
-	if m.Storing { // else this master is why nothing is stored
+	if m.Storing { // otherwise it is the master's fault that nothing is stored
 		d.recallIdle()
 	}
 	if d.base.o.Clocks != nil {
@@ -326,12 +326,11 @@ func (d *Desk) tick(m *Tick) {
 	}
 }
 
-// forgive honours all leases for a whole lease from now when this process stood still, frozen or on a machine that
-// slept, as after a restart. It took no renewals meanwhile, and the slaves keep what they fetched. (Of 6,180 pages of a
-// crawl 1,047 were fetched again: a master that was stopped for two leases ended them all when it went on, before it
-// took what was in its mailbox.)
+// forgive renews all leases if this process stood still, frozen or on a machine that slept: it took no renewals
+// meanwhile, and the slaves keep what they fetched. (Of 6,180 pages of a crawl 1,047 were fetched again: a master that
+// was stopped for the time of two leases ended them all when it went on, before it took what was in its mailbox.)
 func (d *Desk) forgive() {
-	// the monotonic clock stands still with a machine
+	// by the wall clock: the monotonic one stands still while a machine sleeps
 	still := d.base.now.Round(0).Sub(d.tickedAt.Round(0))
 	if !d.tickedAt.IsZero() && still > d.base.o.TickEvery+silentAfter {
 		d.base.say("warning", "this master stood still: all leases are honoured for a whole lease",
@@ -357,9 +356,9 @@ func (d *Desk) recallIdle() {
 	}
 }
 
-// restore takes over what was lent before this start. A lease may have been renewed right before the end, and renewals
-// are not on disk: so it is honoured for a whole lease from now, unless its slave reports its end sooner, or a newer
-// boot of the slave registers.
+// restore takes over what was lent before this start. Renewals are not on disk, and the last may have come right before
+// the end: so each lease lasts a whole lease from now, unless its slave reports its end sooner, or a newer boot of the
+// slave registers.
 func (d *Desk) restore(m *protocol.LeasesFound) {
 	d.restoring--
 	for _, lease := range m.Leases {
@@ -375,7 +374,8 @@ func (d *Desk) restore(m *protocol.LeasesFound) {
 	}
 }
 
-// leads reports whether this master leads the crawl in the term that a slave knows. If not the slave is answered so.
+// leads reports whether this master leads the crawl, as far as the term that a slave knows tells. If not, the slave is
+// answered NotLeading.
 func (d *Desk) leads(from Address, crawl string, term uint64) bool {
 	if d.leader.Boot == "" && (crawl != d.base.o.Claim.Crawl || term <= d.base.o.Claim.Term) {
 		return true
@@ -385,9 +385,9 @@ func (d *Desk) leads(from Address, crawl string, term uint64) bool {
 	return false
 }
 
-// welcome takes a slave in. A newer boot of a name is the certain end of the older boot, whose leases end at once. An
-// older boot is not taken in while the newer is there: it was frozen while the slave was started again. Nor is a boot
-// that a clock which went back makes the older one, until all leases of the other have ended.
+// welcome takes a slave in. A newer boot of a slave proves that the older one has ended: its leases end at once. An
+// older boot is not taken in while the newer one is there: it was frozen while the slave was started again. A new boot
+// that counts as older, since the clock was set back, is taken in when all leases of the other one have run out.
 func (d *Desk) welcome(from Address, m *messages.SlaveRegistered) {
 	if from == nil { // it cannot be answered
 		return
@@ -412,8 +412,8 @@ func (d *Desk) welcome(from Address, m *messages.SlaveRegistered) {
 	for _, lease := range d.base.ledger.Orphaned(m.Slave) {
 		d.base.void(lease.ID)
 	}
-	// A lease of the last run of the master that the slave does not name never reached it, or is finished. The slave
-	// refuses tasks of that run from now on.
+	// A lease from before this start that the slave does not name never reached it, or is finished. From now on the
+	// slave refuses tasks of the master's earlier start.
 	for _, lease := range d.base.ledger.HeldBy(m.Slave, m.Boot) {
 		if lease.Old && !slices.Contains(m.Held, lease.ID) {
 			d.base.void(lease.ID)
@@ -432,7 +432,7 @@ func (d *Desk) welcome(from Address, m *messages.SlaveRegistered) {
 		"connections": m.Connections})
 }
 
-// drain takes the leases of a slave back, or ends that.
+// drain takes the leases of a slave back and lends it nothing, or lends to it again.
 func (d *Desk) drain(from Address, name string, on bool) {
 	known, ok := d.base.ledger.Slave(name)
 	if !ok || d.slaves.known[name] == nil {
@@ -456,18 +456,18 @@ func (d *Desk) OpenCount() int { return d.base.ledger.OpenCount() }
 // Restored reports that every lease that was open when the master last ended is in the ledger again.
 func (d *Desk) Restored() bool { return d.restoring == 0 }
 
-// Spent reports that all pages that are wanted are there, and Closing that what they are made of is still fetched. A
-// frontier does not tell the requisites from the pages that it keeps: with one, the crawl ends at once.
+// Spent reports that all pages of the run's limit are there, and that no requisite of them is to be fetched either.
 func (d *Desk) Spent() bool { return d.quota.spent() && !d.Closing() }
 
-// Closing is explained at Spent.
+// Closing reports that all pages of the run's limit are there, and that their requisites are still fetched. A frontier
+// does not tell requisites from the pages that wait in it: with one, no more requisites are fetched.
 func (d *Desk) Closing() bool { return d.quota.spent() && d.base.o.Requisites && d.base.o.Order == nil }
 
-// Connections is C of equation (9): those of all slaves that are there; busy is the part of them that was in use of
-// late.
+// Connections is C of equation (9): the connections of all slaves that are there. busy is the part of them that was in
+// use in the last minutes.
 func (d *Desk) Connections() (total int, busy float64) { return d.slaves.connections() }
 
-// Ready counts the hosts that wait to be lent, and says from when on the first may be; zero: none is.
+// Ready counts the hosts that wait to be lent, and says when the first may be asked; zero: none waits.
 func (d *Desk) Ready() (count int, next time.Time) {
 	next, _ = d.queue.next()
 	return d.queue.count(), next
@@ -476,7 +476,7 @@ func (d *Desk) Ready() (count int, next time.Time) {
 // ReadyBefore counts the hosts that are ready before a moment; those that wait for a shared clock are not.
 func (d *Desk) ReadyBefore(at time.Time) int { return d.queue.before(at) }
 
-// Slaves are all slaves, and behind them those that are refused, which may have names of slaves that are gone.
+// Slaves are all slaves, and behind them those that are refused. These may have the names of slaves that are gone.
 func (d *Desk) Slaves(now time.Time) []SlaveStatus {
 	d.base.now = now
 	return d.slaves.statuses()

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// queue is where hosts wait to be lent: those that are ready, by the moment from which on they may be asked, in the
-// order of the frontier if there is one, and under the clocks of their addresses once these have been looked up.
+// queue is where hosts wait to be lent, by the moment from which on they may be asked. If there is a frontier, it puts
+// them here; if hosts share clocks, those whose clock is taken wait in the line of that.
 //
-// Invariant: a host is ready at most once, or in the line of one clock; a later word about it replaces the earlier.
+// Invariant: a host is ready at most once, or in the line of one clock. A later announcement replaces the earlier.
 type queue struct {
 	*base
 	ready  readyHosts
@@ -59,7 +59,7 @@ func (q *queue) enter(host string, at time.Time) {
 	}
 }
 
-// may reports whether a host may be there that can be lent by a moment. It is asked with each message of a slave,
+// may reports whether there may be a host that can be lent by a moment. It is called for each message of a slave,
 // before any slave is looked at.
 func (q *queue) may(by time.Time) bool {
 	at, ok := q.next()
@@ -69,7 +69,7 @@ func (q *queue) may(by time.Time) bool {
 // grant lets the frontier hand out more; false means that it has nothing now.
 func (q *queue) grant() bool { return q.o.Order != nil && q.o.Order.Grant(q.now, q.put) }
 
-// lend says how many visits a host is lent for by the frontier, given a limit of others; 0 is none.
+// lend says for how many visits the frontier lends a host, limit at most; 0: there is no frontier.
 func (q *queue) lend(host string, limit int) int {
 	if q.o.Order == nil {
 		return 0
@@ -96,7 +96,7 @@ func (q *queue) put(host string, at time.Time) {
 		later := at.After(known.at)
 		known.at = at
 		heap.Fix(&q.ready, known.slot)
-		if q.clocks != nil && later { // others need not wait for it
+		if q.clocks != nil && later { // hosts in the lines of its clocks need not wait for it
 			for _, key := range q.clocks.Of(host) {
 				q.follow(key)
 			}
@@ -108,8 +108,8 @@ func (q *queue) put(host string, at time.Time) {
 	heap.Push(&q.ready, h)
 }
 
-// take hands out the host that has been ready longest, if it is ready by now, and the moment before which its clocks,
-// if it shares them, let no host be asked. It holds the clocks until it is given back.
+// take hands out the host that has been ready longest, if one is ready by a moment, with the moment before which its
+// clocks, if it shares them, let no host be asked. It holds the clocks until it is given back.
 func (q *queue) take(by time.Time) (host string, notBefore time.Time, ok bool) {
 	for len(q.ready) > 0 && !q.ready[0].at.After(by) {
 		h := heap.Pop(&q.ready).(*readyHost)
@@ -125,7 +125,7 @@ func (q *queue) take(by time.Time) (host string, notBefore time.Time, ok bool) {
 		if !waits {
 			q.put(h.host, at)
 		}
-		for _, key := range q.clocks.Of(h.host) { // one of its clocks may be free, and others be waiting for that
+		for _, key := range q.clocks.Of(h.host) { // one of its clocks may be free, and other hosts wait for that
 			if waits || q.clocks.next([]string{key}).Before(at) {
 				q.follow(key)
 			}
@@ -134,8 +134,8 @@ func (q *queue) take(by time.Time) (host string, notBefore time.Time, ok bool) {
 	return "", time.Time{}, false
 }
 
-// follow lets the next host in the line of a clock try, if the clock is free; if another of its clocks makes that one
-// wait longer than this one would, also those behind it.
+// follow lets the next host in the line of a clock try, if the clock is free. If another clock makes that host wait
+// longer, those behind it may try, too.
 func (q *queue) follow(key string) {
 	for {
 		host, ok := q.clocks.following(key)
@@ -157,7 +157,7 @@ func (q *queue) hold(host string) {
 	}
 }
 
-// giveBack says that a host is not lent any more: hosts that share a clock with it may be asked from a moment on.
+// giveBack says that a host is not lent any more. Hosts that share a clock with it may be asked from a moment on.
 func (q *queue) giveBack(host string, at time.Time) {
 	if q.clocks == nil {
 		return

@@ -6,17 +6,17 @@ import (
 	"henro/actors/protocol"
 )
 
-// resources are S and C of equation (9), counted as hosts and slaves come and go. The Hosts, and with them the leases,
-// go by what was sent last.
+// resources are S and C of equation (9), counted as hosts and slaves come and go. The Hosts, and so the leases, go by
+// the figures that were sent last.
 type resources struct {
 	sent   *protocol.ResourcesChanged // nil: nothing yet
 	sentAt time.Time
-	peak   int // the most servers counted since then
+	peak   int // largest S counted since then
 }
 
 const (
 	// resourcesEvery bounds how often all Hosts get a new S. A change of no more than a tenth waits for resourcesLate,
-	// and then the most that were counted meanwhile are sent: a host between two leases is not counted for a moment.
+	// and then the largest S counted meanwhile is sent: for a moment between two leases a host is not counted.
 	resourcesEvery = time.Second
 	resourcesLate  = time.Minute
 	// soonReady is how far ahead a host may be ready to be counted as one that is asked now: longer than the longest
@@ -24,8 +24,8 @@ const (
 	soonReady = 10 * time.Minute
 )
 
-// update returns figures that have changed, to be sent: C at once, S as often as resourcesEvery and resourcesLate let
-// it.
+// update returns the figures if they have changed and are to be sent: a new C at once, a new S as often as
+// resourcesEvery and resourcesLate let it.
 func (r *resources) update(servers, connections int, now time.Time) *protocol.ResourcesChanged {
 	r.peak = max(r.peak, servers)
 	if last := r.sent; last != nil && last.Connections == connections {
@@ -45,7 +45,7 @@ func (r *resources) update(servers, connections int, now time.Time) *protocol.Re
 	return r.sent
 }
 
-// countResources counts the hosts that are lent or wait for their turn, and the connections of all slaves.
+// countResources counts the hosts that are lent or soon ready, and the connections of all slaves.
 func (d *Desk) countResources() {
 	d.slaves.changed = false
 	connections, _ := d.slaves.connections()

@@ -11,9 +11,10 @@ import (
 
 // What a Desk is told of one slave.
 type (
-	// SlaveLost reports that the gossip lost a slave: nothing more is sent to it, its leases run on.
+	// SlaveLost reports that the gossip lost a slave: nothing more is sent to it, and its leases go on until they run
+	// out.
 	SlaveLost struct{ Slave, Boot string }
-	// SlaveRefused reports that a slave is there whose protocol is not understood, or that it is gone again. It is
+	// SlaveRefused reports that a slave is there whose protocol is not understood, or that such a slave is gone. It is
 	// shown, and lent nothing.
 	SlaveRefused struct {
 		Slave, Boot, Version, Address string
@@ -38,7 +39,7 @@ const (
 	Drained  SlaveState = "drained"  // it holds nothing and is lent nothing: its machine may be switched off
 	Silent   SlaveState = "silent"   // it sent nothing for 3 s: it is lent nothing
 	Lost     SlaveState = "lost"     // the gossip reports that it is gone
-	Barred   SlaveState = "barred"   // it reported what cannot be: this start of it is lent nothing
+	Barred   SlaveState = "barred"   // it reported what cannot be true: this start of it is lent nothing
 	Refused  SlaveState = "refused"  // its protocol is not understood
 )
 
@@ -53,17 +54,17 @@ type SlaveStatus struct {
 	UnderWay    int        `json:"under_way"`   // requests
 	Queued      int        `json:"queued"`      // hosts that may be asked and for which no connection is free
 	Busy        float64    `json:"busy"`        // part of its connections in use in the last minutes: Σe/(C·τ)
-	Slots       int        `json:"slots"`       // hosts it is willing to hold now
-	Leases      int        `json:"leases"`      // hosts that it holds: those that rest too, without a connection
+	Slots       int        `json:"slots"`       // hosts that it is willing to hold now
+	Leases      int        `json:"leases"`      // hosts that it holds, also those that rest and need no connection
 	Unstored    int        `json:"unstored"`    // results that it keeps until they are stored
 	Memory      uint64     `json:"memory_bytes"`
 	Goroutines  int        `json:"goroutines"`
 	Silent      string     `json:"silent"` // since its last message
-	// reports of its start that cannot be true, and what the latest was
+	// reports of this start of it that cannot be true, and what was wrong with the latest
 	Impossible int    `json:"impossible,omitempty"`
 	Why        string `json:"why,omitempty"`
 	Declined   int    `json:"declined,omitempty"` // hosts that it did not take on, in a row
-	// of its process, by kind of actor; nothing: it is the master's own
+	// of its process, by kind of actor; nothing: it is in the master's own process
 	Mailboxes []Mailboxes `json:"mailboxes,omitempty"`
 }
 
@@ -80,12 +81,12 @@ const (
 	// mailboxesShown bounds SlaveStatus.Mailboxes, however many a slave reports.
 	mailboxesShown = 32
 	// silentAfter is how long a slave, which asks for work every second, may be silent until it is lent nothing more.
-	// The gossip takes 7 to 8 s to believe a death; a host lent meanwhile to a slave that is dead or frozen waits for a
-	// whole lease.
+	// The gossip takes 7 to 8 s to declare it dead, and a host lent meanwhile to a slave that is dead or frozen waits
+	// for a whole lease.
 	silentAfter = 3 * time.Second
 	// impossibleBorne is how many reports that cannot be true a slave may make until it is barred.
 	impossibleBorne = 3
-	// declinedBorne is how many hosts in a row a slave may not take on until it rests: a second, then twice as long
+	// declinedBorne is how many hosts in a row a slave may decline until it rests: for a second, then for twice as long
 	// each time, up to restLongest.
 	declinedBorne = 3
 	restLongest   = time.Minute
@@ -94,29 +95,29 @@ const (
 // slave is one slave as the Master talks to it.
 type slave struct {
 	at      Address // nil: the gossip lost it
-	from    Address // that registered: messages of other actors in its name are refused
+	from    Address // the actor that registered: messages of others in its name are refused
 	version string
 	address string
 
 	connections int
 	usage       usage
-	serial      uint64                  // of its latest request
+	serial      uint64                  // of its latest WorkRequested
 	asked       *messages.WorkRequested // the latest
-	acks        *messages.Stored
+	acks        *messages.Stored        // not sent yet; nil: none
 
 	doubted    string // the boot that impossible, why and declined are of
 	impossible int    // reports that cannot be true
 	why        string // what was wrong with the latest
-	declined   int    // hosts that it was lent in vain, in a row; those of one rest count once
+	declined   int    // hosts that it was lent in vain, in a row; those during a rest do not count
 	restUntil  time.Time
 }
 
-// barred reports whether a boot of a slave has reported too much that cannot be.
+// barred reports whether a boot of a slave has made too many reports that cannot be true.
 func (s *slave) barred(boot string) bool {
 	return s != nil && s.doubted == boot && s.impossible >= impossibleBorne
 }
 
-// rest counts a host that a slave was lent in vain.
+// rest counts a host that a slave was lent in vain, and has the slave rest if these are too many.
 func (s *slave) rest(now time.Time) {
 	if now.Before(s.restUntil) {
 		return
@@ -132,9 +133,9 @@ type slaves struct {
 	*base
 	known   map[string]*slave
 	refused map[string]*SlaveRefused
-	drained map[string]string   // of slaves that are to be lent nothing, the boot
-	owed    map[*slave]struct{} // with acks
-	changed bool                // other connections are there: the resources are to be counted
+	drained map[string]string   // boots of the slaves that are to be lent nothing, by name
+	owed    map[*slave]struct{} // slaves with acks that were not sent
+	changed bool                // connections have come or gone: the resources are to be counted
 }
 
 func newSlaves(b *base) slaves {
@@ -245,7 +246,7 @@ func (s *slaves) lose(m *SlaveLost) {
 	}
 }
 
-// refuse notes that a slave is there that is not understood, or is gone.
+// refuse notes that a slave whose protocol is not understood is there, or is gone.
 func (s *slaves) refuse(m *SlaveRefused) {
 	if !m.Gone {
 		s.refused[m.Slave] = m
@@ -314,8 +315,8 @@ func (s *slaves) status(in ledger.Slave) SlaveStatus {
 	return line
 }
 
-// speaker is the slave in whose name a message was sent; nil: it was not welcomed, or another actor sent the message.
-// Of several slaves that have the key, none may end the leases of another or have it barred.
+// speaker is the slave in whose name a message was sent; nil: it was not welcomed, or another actor sent the message. A
+// slave that has the key of the cluster may not end the leases of another, or have it barred.
 func (s *slaves) speaker(from Address, name, boot string) *slave {
 	known := s.known[name]
 	if known == nil {
@@ -342,8 +343,8 @@ func (s *slaves) distrustSender(from Address, name string) {
 	}
 }
 
-// distrust notes that a slave reported what cannot be. After a few times it is barred: it is lent nothing until it is
-// started again, and its leases end when they run out, as if it had died. They do not end sooner, since it may still
+// distrust notes that a slave reported what cannot be true. After a few times it is barred: it is lent nothing until it
+// is started again, and its leases end when they run out, as if it had died. They do not end sooner, since it may still
 // ask those hosts.
 func (s *slaves) distrust(name, boot, why string) {
 	known := s.known[name]

@@ -8,7 +8,7 @@ import (
 
 // Reasons of a stall.
 const (
-	stallNoSlave = "no slave"           // none is known, or none asked for work lately
+	stallNoSlave = "no slave"           // none is there that asked for work in the last seconds
 	stallBarred  = "slaves are barred"  // for reports that cannot be true
 	stallDecline = "slaves decline"     // they do not take on the hosts that they are lent
 	stallFull    = "slaves are full"    // hosts are ready, and no slave has room
@@ -17,8 +17,8 @@ const (
 	StallUnready = "host was not ready" // URLs wait, and no Host has reported that it may be asked
 )
 
-// Stalled counts what waits for what in a crawl that fetched nothing for a while though URLs wait, and says the
-// weightiest in words.
+// Stalled says why a crawl has fetched nothing for a while though URLs wait: how many slaves or hosts there are for
+// each reason, and a sentence about the most important one.
 func (d *Desk) Stalled(now time.Time, quiet time.Duration, waiting uint64) (map[string]int, speech.Sentence) {
 	reasons := map[string]int{}
 	present := 0

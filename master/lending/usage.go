@@ -2,17 +2,17 @@ package lending
 
 import "time"
 
-// usage is what of the connections of a slave was used of late, by what the slave says: Σ e/(C·τ) of equations (7) and
-// (8).
+// usage is which part of a slave's connections was in use in the last minutes, by what the slave says: Σ e/(C·τ) of
+// equations (7) and (8).
 type usage struct{ older, newer, latest usageSample }
 
-// usageSample is for how long the connections of a slave have had requests under way since its start, at a moment.
+// usageSample is the time that the connections of a slave had requests under way, since its start until a moment.
 type usageSample struct {
 	at   time.Time
 	busy time.Duration
 }
 
-// usageSpan is how much counts as of late: the last one to two of it.
+// usageSpan is the least time that share looks back on, and half of the most.
 const usageSpan = time.Minute
 
 func (u *usage) take(at time.Time, busy time.Duration) {

@@ -9,8 +9,7 @@ import (
 	"henro/messages"
 )
 
-// serve renews what a slave holds, unless nothing is to be lent, and takes note of how many hosts it is willing to
-// hold.
+// serve renews what a slave holds, unless nothing is to be lent, and notes how many hosts it is willing to hold.
 func (d *Desk) serve(from Address, m *messages.WorkRequested) {
 	s := d.slaves.speaker(from, m.Slave, m.Boot)
 	if s == nil || !d.leads(from, d.base.o.Claim.Crawl, m.Term) {
@@ -58,7 +57,7 @@ func (d *Desk) lend(name string, limit int) bool {
 	}
 	if _, taken := d.base.ledger.OfHost(host); taken {
 		d.queue.giveBack(host, notBefore)
-		return true // its Host will say again when the lease has ended
+		return true // its Host announces itself again when the lease has ended
 	}
 	known, _ := d.base.ledger.Slave(name)
 	d.lastID++
@@ -71,9 +70,9 @@ func (d *Desk) lend(name string, limit int) bool {
 	return true
 }
 
-// fewHosts is how many hosts do not keep two processors busy while one of them waits for its next lease: nobody waits
-// for the end of a lease then. Under a limit of pages leases are short all the same, or the host that is lent first
-// would take them all.
+// fewHosts is how many hosts are too few to keep two processors busy while one of them waits for its next lease: then
+// leases are long, as nobody waits for their end. Under a limit of pages they are short all the same, or the host that
+// is lent first would take all pages.
 const fewHosts = 4
 
 // deliver gives a task, whose lease is on disk, to its slave.
@@ -94,7 +93,7 @@ func (d *Desk) deliver(host Address, m *protocol.Lent) {
 		d.base.book(ledger.LeaseBudgeted{ID: m.Lease, Visits: uint64(pages)})
 	}
 	level := "debug"
-	if !d.lends { // where another master led before: how long nothing was lent
+	if !d.lends { // the first shows for how long nothing was lent, if another master led before
 		d.lends, level = true, "info"
 	}
 	if d.base.o.Debug || level == "info" {
@@ -105,8 +104,8 @@ func (d *Desk) deliver(host Address, m *protocol.Lent) {
 		Term: d.base.o.Claim.Term})
 }
 
-// decline takes a host back that its slave does not take on. A slave that declines again and again rests, so that
-// others get the host; so does one whose leases run out again and again.
+// decline takes back a host that its slave declines. A slave that declines again and again rests, so that others get
+// the host; so does one whose leases run out again and again (tick).
 func (d *Desk) decline(from Address, m *messages.TaskRefused) {
 	lease, ok := d.base.ledger.Lease(m.Lease)
 	s := d.slaves.speaker(from, m.Slave, m.Boot)
@@ -161,8 +160,8 @@ func (d *Desk) takeReport(from Address, m *messages.Report) {
 	d.slaves.flush()
 }
 
-// fresh are facts that were not heard of before, each once and in order. What comes before its turn is sent again by
-// the slave. Of a lease from before this master started, the first fact that arrives is taken for the next.
+// fresh are the facts that were not reported before, each once and in order. Facts ahead of their turn are left out:
+// the slave sends them again. Of a lease from before this start, the first fact that arrives is taken for the next.
 func fresh(lease *ledger.Lease, facts []*messages.Fact) []*messages.Fact {
 	last := lease.Heard
 	if last == 0 && lease.Old {
@@ -177,7 +176,7 @@ func fresh(lease *ledger.Lease, facts []*messages.Fact) []*messages.Fact {
 	return facts
 }
 
-// acknowledge takes note of what is on disk. The slave that holds the lease is sent that with the next flush.
+// acknowledge notes that facts are on disk. The slave that holds the lease is told with the next flush.
 func (d *Desk) acknowledge(m *protocol.FactsStored) {
 	if m.Visits > 0 && d.base.o.Debug {
 		d.base.say("debug", "facts stored", map[string]any{"lease": m.Lease, "seq": m.Seq, "visits": m.Visits,
@@ -218,7 +217,7 @@ type quota struct {
 
 func (q *quota) spent() bool { return q.o.MaxPages > 0 && q.visits >= q.o.MaxPages }
 
-// next is how many pages the next lease may visit: 0 is no limit. What open leases may still visit is taken already.
+// next is how many pages the next lease may visit: 0 is no limit. What open leases may still visit counts as visited.
 func (q *quota) next(lent func() uint64) (pages int, ok bool) {
 	if q.o.MaxPages == 0 {
 		return 0, true

@@ -1,8 +1,8 @@
 // Package window decides at which hours a crawl may ask hosts for pages.
 //
 // A Window is days of the week and a span of the day, by the clock of a time zone: "Mon-Fri 22:00-06:00 Asia/Tokyo".
-// A span that ends before it begins goes on into the next day, of the same window: the night of Friday ends on
-// Saturday at six. Where clocks are put forward or back, what the clock on the wall shows counts.
+// A span that ends before it begins goes on into the next day: in this example the night of Friday ends on Saturday at
+// six. When clocks are put forward or back, the time that a clock on the wall shows counts.
 package window
 
 import (
@@ -100,19 +100,19 @@ func (w *Window) contains(at time.Time) bool {
 	return w.days[today] && minute >= w.from || w.days[(today+6)%7] && minute < w.to
 }
 
-// Hours are windows, any of which may be open; none at all is always.
+// Hours are windows: they are open when one of these is. Without any they are always open.
 type Hours []Window
 
-// Open reports whether one of them is open.
+// Open reports whether the hours are open at a moment.
 func (h Hours) Open(at time.Time) bool {
 	return len(h) == 0 || slices.ContainsFunc(h, func(w Window) bool { return w.contains(at) })
 }
 
-// Turn is when they open next, or close where they are open: the first minute at which it is otherwise than at a
-// moment. The zero time: never, as when windows cover the whole week.
+// Turn is the first minute after a moment at which the hours open, or close if they are open then. The zero time: they
+// never do, as when windows cover the whole week.
 func (h Hours) Turn(at time.Time) time.Time {
 	open := h.Open(at)
-	// Zones are apart by whole minutes since 1972; a week and the day of a changed clock hold every turn.
+	// Since 1972 zones differ by whole minutes. Eight days have every turn: a week, and a day for a change of clocks.
 	next := at.Truncate(time.Minute)
 	for range 8 * day {
 		if next = next.Add(time.Minute); h.Open(next) != open {
