@@ -1,12 +1,14 @@
 package reading
 
 import (
+	"bufio"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
+	"sort"
 
 	"henro/store"
 	"henro/store/fingerprint"
@@ -52,42 +54,23 @@ func sortFailures(state *store.State, temp string) (f *failures, err error) {
 			return nil, err
 		}
 	}
-	rows, err := sorted.Sorted()
-	if err != nil {
-		return nil, err
-	}
 	f = &failures{at: -1}
 	if f.file, err = os.CreateTemp(temp, "henro-failures-*"); err != nil {
 		return nil, err
 	}
-	if err := f.write(rows); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-func (f *failures) write(rows *sorter.Reader) error {
-	block := make([]byte, 0, failureBlock*failureLen)
-	for {
-		row, err := rows.Next()
-		if err != nil && err != io.EOF {
-			return err
-		}
-		if err == io.EOF || len(block) == cap(block) {
-			if _, err := f.file.Write(block); err != nil {
-				return fmt.Errorf("write %s: %w", f.file.Name(), err)
-			}
-			block = block[:0]
-		}
-		if err == io.EOF {
-			return nil
-		}
+	out := bufio.NewWriter(f.file)
+	err = sorted.Each(func(row []byte) error {
 		if f.rows%failureBlock == 0 {
 			f.firsts = append(f.firsts, binary.BigEndian.Uint64(row))
 		}
 		f.rows++
-		block = append(block, row...)
+		_, err := out.Write(row)
+		return err
+	})
+	if err = errors.Join(err, out.Flush()); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
+	return f, nil
 }
 
 // of looks one URL up.
@@ -108,20 +91,14 @@ func (f *failures) of(url string) (failure, bool, error) {
 		}
 		f.at = at
 	}
-	low, high := 0, len(f.block)/failureLen
-	for low < high {
-		middle := (low + high) / 2
-		row := f.block[middle*failureLen:]
-		switch key := binary.BigEndian.Uint64(row); {
-		case key == fp:
-			return failure{status: binary.BigEndian.Uint16(row[8:]), reason: row[10], dropped: row[11] == 1}, true, nil
-		case key < fp:
-			low = middle + 1
-		default:
-			high = middle
-		}
+	row, found := sort.Find(len(f.block)/failureLen, func(i int) int {
+		return cmp.Compare(fp, binary.BigEndian.Uint64(f.block[i*failureLen:]))
+	})
+	if !found {
+		return failure{}, false, nil
 	}
-	return failure{}, false, nil
+	b := f.block[row*failureLen:]
+	return failure{status: binary.BigEndian.Uint16(b[8:]), reason: b[10], dropped: b[11] == 1}, true, nil
 }
 
 // Close removes the file.

@@ -110,36 +110,22 @@ func (s *Sorter) spill() (err error) {
 // Sorted ends the adding and returns the records in order.
 func (s *Sorter) Sorted() (*Reader, error) {
 	s.sort()
-	m := merge{{next: s.fromMemory()}}
+	sources := []Source{s.fromMemory()}
 	each := max(4<<10, min(1<<18, s.memory/(len(s.runs)+1)))
 	for _, r := range s.runs {
 		in := bufio.NewReaderSize(io.NewSectionReader(s.file, r.from, r.to-r.from), each)
-		m = append(m, &run{next: fromFile(in)})
+		sources = append(sources, fromFile(in))
 	}
-	r := &Reader{}
-	for _, source := range m {
-		if err := source.advance(); err == nil {
-			r.runs = append(r.runs, source)
-		} else if err != io.EOF {
-			return nil, fmt.Errorf("sort: %w", err)
-		}
-	}
-	heap.Init(&r.runs)
-	return r, nil
+	return newReader(sources)
 }
 
 // Each ends the adding and calls fn for the records in order, each valid until fn returns, until it returns an error.
 func (s *Sorter) Each(fn func(record []byte) error) error {
 	r, err := s.Sorted()
-	for err == nil {
-		var record []byte
-		if record, err = r.Next(); err == nil {
-			err = fn(record)
-		} else if err == io.EOF {
-			return nil
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	return r.each(fn)
 }
 
 // Close removes the temporary file.
@@ -153,7 +139,7 @@ func (s *Sorter) Close() error {
 	return err
 }
 
-func (s *Sorter) fromMemory() func([]byte) ([]byte, error) {
+func (s *Sorter) fromMemory() Source {
 	i := 0
 	return func([]byte) ([]byte, error) {
 		if i == len(s.refs) {
@@ -165,23 +151,39 @@ func (s *Sorter) fromMemory() func([]byte) ([]byte, error) {
 	}
 }
 
-func fromFile(in *bufio.Reader) func([]byte) ([]byte, error) {
+func fromFile(in *bufio.Reader) Source {
 	return func(buffer []byte) ([]byte, error) {
 		n, err := binary.ReadUvarint(in)
-		if err != nil {
+		if err == io.EOF {
 			return nil, err
 		}
-		buffer = slices.Grow(buffer[:0], int(n))[:n]
-		if _, err := io.ReadFull(in, buffer); err != nil {
-			return nil, errors.Join(io.ErrUnexpectedEOF, err)
+		if err == nil {
+			buffer = slices.Grow(buffer[:0], int(n))[:n]
+			_, err = io.ReadFull(in, buffer)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("sort: %w", errors.Join(io.ErrUnexpectedEOF, err))
 		}
 		return buffer, nil
 	}
 }
 
+// Source gives the records of a sorted sequence, one at a time, and io.EOF behind the last. It may put a record into the
+// room of the one before, which it is given.
+type Source func(before []byte) ([]byte, error)
+
+// Merge calls fn for the records of sources in order, each valid until fn returns, until it returns an error.
+func Merge(sources []Source, fn func(record []byte) error) error {
+	r, err := newReader(sources)
+	if err != nil {
+		return err
+	}
+	return r.each(fn)
+}
+
 // run is one sorted sequence while it is merged.
 type run struct {
-	next   func([]byte) ([]byte, error)
+	next   Source
 	head   uint64
 	record []byte
 }
@@ -216,6 +218,35 @@ type Reader struct {
 	started bool
 }
 
+func newReader(sources []Source) (*Reader, error) {
+	r := &Reader{}
+	for _, source := range sources {
+		one := &run{next: source}
+		if err := one.advance(); err == nil {
+			r.runs = append(r.runs, one)
+		} else if err != io.EOF {
+			return nil, err
+		}
+	}
+	heap.Init(&r.runs)
+	return r, nil
+}
+
+func (r *Reader) each(fn func(record []byte) error) error {
+	for {
+		record, err := r.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = fn(record)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
 // Next returns the next record, valid until the call after it, or io.EOF.
 func (r *Reader) Next() ([]byte, error) {
 	if r.started && len(r.runs) > 0 {
@@ -225,7 +256,7 @@ func (r *Reader) Next() ([]byte, error) {
 		case io.EOF:
 			heap.Pop(&r.runs)
 		default:
-			return nil, fmt.Errorf("sort: %w", err)
+			return nil, err
 		}
 	}
 	r.started = true

@@ -1,7 +1,6 @@
 package cdxj
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"io/fs"
@@ -31,17 +30,21 @@ func Recall(dir string, url weburl.URL, most int) (latest []Entry, more bool, er
 	slices.Reverse(files) // names begin with the moment at which they were begun
 	read := 0
 	for _, f := range files {
-		name, grows := strings.CutSuffix(f.Name(), warc.OpenSuffix)
+		name := strings.TrimSuffix(f.Name(), warc.OpenSuffix)
 		if !strings.HasSuffix(name, Suffix) || name == MergedName {
 			continue
 		}
 		if read++; read > recallFiles {
 			return latest, true, nil
 		}
-		found, err := recallFile(filepath.Join(dir, f.Name()), grows, url)
-		if errors.Is(err, fs.ErrNotExist) {
-			found, err = recallFile(filepath.Join(dir, name), false, url) // it was finished meanwhile
-		}
+		var found []Entry
+		err := ScanFile(filepath.Join(dir, f.Name()), []byte(url.IndexKey()+" "), func(line []byte) bool {
+			e, bad := Parse(line)
+			if u, err := weburl.Parse(e.URL); bad == nil && err == nil && u == url { // others share the key
+				found = append(found, e)
+			}
+			return true
+		})
 		if err != nil {
 			return nil, false, err
 		}
@@ -58,37 +61,4 @@ func Recall(dir string, url weburl.URL, most int) (latest []Entry, more bool, er
 		}
 	}
 	return latest, more, nil
-}
-
-// recallFile finds the captures in one index.
-func recallFile(path string, grows bool, url weburl.URL) (found []Entry, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	each := func(e Entry) bool {
-		if u, err := weburl.Parse(e.URL); err == nil && u == url { // others share the key
-			found = append(found, e)
-		}
-		return true
-	}
-	if !grows {
-		info, err := f.Stat()
-		if err != nil {
-			return nil, err
-		}
-		err = Lookup(f, info.Size(), url.IndexKey(), each)
-		return found, err
-	}
-	want := []byte(url.IndexKey() + " ")
-	err = ScanOpen(f, func(line []byte) bool {
-		if bytes.HasPrefix(line, want) {
-			if e, err := Parse(line); err == nil {
-				each(e)
-			}
-		}
-		return true
-	})
-	return found, err
 }

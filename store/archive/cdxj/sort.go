@@ -3,16 +3,17 @@ package cdxj
 import (
 	"bufio"
 	"bytes"
-	"cmp"
-	"container/heap"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"sort"
+	"strings"
 
+	"henro/store/archive/warc"
 	"henro/store/sorter"
 )
 
@@ -53,26 +54,20 @@ func sortFile(dst, src string, memory int) (err error) {
 			return fmt.Errorf("sort %s: %w", src, err)
 		}
 	}
-	sorted, err := s.Sorted()
-	if err != nil {
+	return replace(dst, func(w io.Writer) error { return s.Each(once(w)) })
+}
+
+// once returns what writes lines in order, each once.
+func once(w io.Writer) func(line []byte) error {
+	var before []byte
+	return func(line []byte) error {
+		if bytes.Equal(line, before) {
+			return nil
+		}
+		before = append(before[:0], line...)
+		_, err := w.Write(line)
 		return err
 	}
-	return replace(dst, func(w io.Writer) error {
-		var before []byte
-		for {
-			line, err := sorted.Next()
-			if err == io.EOF {
-				return nil
-			}
-			if err == nil && !bytes.Equal(line, before) {
-				_, err = w.Write(line)
-				before = append(before[:0], line...)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	})
 }
 
 // replace writes a file beside dst and gives it that name once it is whole and on the disk.
@@ -133,57 +128,19 @@ func mergeFiles(dst string, fan int, paths []string) (err error) {
 }
 
 // Merge merges sorted lines, each once.
-func Merge(w io.Writer, sources ...io.Reader) error {
-	var m merge
-	for i, src := range sources {
-		s := &source{in: bufio.NewReaderSize(src, 64<<10), number: i}
-		if err := s.next(); err == nil {
-			m = append(m, s)
-		} else if err != io.EOF {
-			return err
-		}
-	}
-	heap.Init(&m)
-	var before []byte
-	for len(m) > 0 {
-		s := m[0]
-		if !bytes.Equal(s.line, before) {
-			if _, err := w.Write(s.line); err != nil {
-				return err
+func Merge(w io.Writer, inputs ...io.Reader) error {
+	sources := make([]sorter.Source, len(inputs))
+	for i, input := range inputs {
+		in := bufio.NewReaderSize(input, 64<<10)
+		sources[i] = func(before []byte) ([]byte, error) {
+			line, err := readLine(in)
+			if err == nil && bytes.Compare(line, before) < 0 {
+				err = fmt.Errorf("%w: input %d: %.80q after %.80q", ErrUnsorted, i, line, before)
 			}
-			before = append(before[:0], s.line...)
-		}
-		switch err := s.next(); {
-		case err == nil:
-			heap.Fix(&m, 0)
-		case err == io.EOF:
-			heap.Pop(&m)
-		default:
-			return err
+			return line, err
 		}
 	}
-	return nil
-}
-
-// source is one of the sorted inputs of a merge.
-type source struct {
-	in     *bufio.Reader
-	line   []byte // its next
-	number int
-}
-
-// next reads the next line into s.line.
-func (s *source) next() error {
-	before := s.line
-	line, err := readLine(s.in)
-	if err != nil {
-		return err
-	}
-	if bytes.Compare(line, before) < 0 {
-		return fmt.Errorf("%w: input %d: %.80q after %.80q", ErrUnsorted, s.number, line, before)
-	}
-	s.line = line
-	return nil
+	return sorter.Merge(sources, once(w))
 }
 
 // readLine reads a line with its end, which the last one may lack.
@@ -205,38 +162,26 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// merge is the heap of sources by their next line.
-type merge []*source
-
-func (m merge) Len() int { return len(m) }
-func (m merge) Less(i, j int) bool {
-	return cmp.Or(bytes.Compare(m[i].line, m[j].line), cmp.Compare(m[i].number, m[j].number)) < 0
-}
-func (m merge) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
-func (m *merge) Push(x any)   { *m = append(*m, x.(*source)) }
-func (m *merge) Pop() any {
-	last := len(*m) - 1
-	s := (*m)[last]
-	*m = (*m)[:last]
-	return s
-}
-
-// Lookup shows the entries of a key in the sorted index f of size bytes, in the order of their times, until visit
-// returns false.
-func Lookup(f io.ReaderAt, size int64, key string, visit func(Entry) bool) error {
-	want := append([]byte(key), ' ')
-	var failed error
-	err := Scan(f, size, want, func(line []byte) bool {
-		if !bytes.HasPrefix(line, want) {
-			return false
-		}
-		var e Entry
-		if e, failed = Parse(line); failed != nil {
-			return false
-		}
-		return visit(e)
-	})
-	return errors.Join(err, failed)
+// ScanFile shows the lines of the index of a WARC file that begin with a prefix, until visit returns false: of a finished
+// one in order; of one that still grows as ScanOpen does, and in order if it was finished meanwhile.
+func ScanFile(path string, prefix []byte, visit func(line []byte) bool) error {
+	f, err := os.Open(path)
+	finished, grows := strings.CutSuffix(path, warc.OpenSuffix)
+	switch {
+	case grows && errors.Is(err, fs.ErrNotExist):
+		return ScanFile(finished, prefix, visit)
+	case err != nil:
+		return err
+	}
+	defer f.Close()
+	if grows {
+		return ScanOpen(f, func(line []byte) bool { return !bytes.HasPrefix(line, prefix) || visit(line) })
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return Scan(f, info.Size(), prefix, func(line []byte) bool { return bytes.HasPrefix(line, prefix) && visit(line) })
 }
 
 // search returns the offset of a line that is not above the first one that is not below want.

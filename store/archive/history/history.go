@@ -112,29 +112,16 @@ func (c *Collector) take(url string, at time.Time, digest string, status int) er
 
 // Each calls fn for all captures. One that comes twice is shown once.
 func (c *Collector) Each(fn func(Capture) error) error {
-	records, err := c.sorted.Sorted()
-	if err != nil {
-		return err
-	}
 	var last []byte
-	for {
-		record, err := records.Next()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	return c.sorted.Each(func(record []byte) error {
 		if bytes.Equal(record, last) {
-			continue
+			return nil
 		}
 		last = append(last[:0], record...)
 		end := bytes.IndexByte(record, 0)
-		if err := fn(Capture{string(record[:end]), time.Unix(int64(binary.BigEndian.Uint64(record[end+1:])), 0),
-			string(record[end+9:])}); err != nil {
-			return err
-		}
-	}
+		return fn(Capture{string(record[:end]), time.Unix(int64(binary.BigEndian.Uint64(record[end+1:])), 0),
+			string(record[end+9:])})
+	})
 }
 
 func (c *Collector) warc(path string) error {

@@ -1,11 +1,9 @@
 package tables
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -91,68 +89,29 @@ func eachCapture(s *Source, q Query, fn func(Row) error) error {
 		}
 		from = []byte(cdxj.Key(u) + " ")
 	}
-	for i := range files {
-		files[i] = cdxj.Path(files[i])
-		if err := capturesIn(files[i], from, q, fn); err != nil {
-			return fmt.Errorf("captures of %s: %w", files[i], err)
-		}
+	var indexes []string
+	for _, file := range files {
+		indexes = append(indexes, cdxj.Path(file))
 	}
 	for _, index := range grow {
-		finished := strings.TrimSuffix(index, warc.OpenSuffix)
-		if slices.Contains(files, finished) {
-			continue
+		if !slices.Contains(indexes, strings.TrimSuffix(index, warc.OpenSuffix)) {
+			indexes = append(indexes, index)
 		}
-		err := capturesSoFar(index, from, q, fn)
-		if errors.Is(err, fs.ErrNotExist) { // it was finished meanwhile
-			err = capturesIn(finished, from, q, fn)
+	}
+	for _, index := range indexes {
+		var failed error
+		err := cdxj.ScanFile(index, from, func(line []byte) bool {
+			failed = captureOn(line, q, fn)
+			return failed == nil
+		})
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: henro repair makes it", err)
 		}
-		if err != nil {
+		if err = errors.Join(err, failed); err != nil {
 			return fmt.Errorf("captures of %s: %w", index, err)
 		}
 	}
 	return nil
-}
-
-// capturesIn shows what the index of one WARC file lists with a key.
-func capturesIn(path string, from []byte, q Query, fn func(Row) error) error {
-	index, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: henro repair makes it", err)
-	}
-	if err != nil {
-		return err
-	}
-	defer index.Close()
-	info, err := index.Stat()
-	if err != nil {
-		return err
-	}
-	var failed error
-	err = cdxj.Scan(index, info.Size(), from, func(line []byte) bool {
-		if !bytes.HasPrefix(line, from) {
-			return false
-		}
-		failed = captureOn(line, q, fn)
-		return failed == nil
-	})
-	return errors.Join(err, failed)
-}
-
-// capturesSoFar shows what the index of a WARC file that still grows lists with a key.
-func capturesSoFar(path string, from []byte, q Query, fn func(Row) error) error {
-	index, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer index.Close()
-	var failed error
-	err = cdxj.ScanOpen(index, func(line []byte) bool {
-		if bytes.HasPrefix(line, from) {
-			failed = captureOn(line, q, fn)
-		}
-		return failed == nil
-	})
-	return errors.Join(err, failed)
 }
 
 // captureOn shows what a line of an index lists.
