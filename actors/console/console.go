@@ -28,6 +28,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Route is a line in a table of what a node answers.
@@ -153,6 +155,15 @@ func Knows(host string, names ...string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost") || slices.Contains(names, name)
 }
 
+// IsLocal reports whether a host, which may have a port behind it, is reached from this machine alone.
+func IsLocal(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
 // trusts reports whether the request carries the token. Browsers have no field for a bearer token, but one for a
 // password, and they keep it to the site that it was given to.
 func (c *Console) trusts(r *http.Request) bool {
@@ -171,25 +182,32 @@ func (c *Console) Serve(ctx context.Context, listener net.Listener) error {
 		MaxHeaderBytes: 64 << 10,
 		BaseContext:    func(net.Listener) context.Context { return ctx },
 	}
-	done := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(done)
-		shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		defer cancel()
-		if server.Shutdown(shutdown) != nil {
-			_ = server.Close() // readers that are left are cut off
-		}
-	})
 	crowd := NewCrowd(connections)
 	crowd.Watch(server)
-	err := server.Serve(crowd.Listen(listener))
-	if !stop() {
-		<-done
+	return Serve(ctx, server, 2*time.Second, crowd.Listen(listener))
+}
+
+// Serve answers on listeners until the context ends. What is being answered then may come to its end for a while.
+func Serve(ctx context.Context, server *http.Server, patience time.Duration, listeners ...net.Listener) error {
+	group, inner := errgroup.WithContext(ctx)
+	for _, l := range listeners {
+		group.Go(func() error {
+			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				return fmt.Errorf("answer HTTP: %w", err)
+			}
+			return nil
+		})
 	}
-	if err != nil && !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("answer HTTP: %w", err)
-	}
-	return nil
+	group.Go(func() error {
+		<-inner.Done()
+		shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer cancel()
+		if server.Shutdown(shutdown) != nil {
+			_ = server.Close() // who is left is cut off
+		}
+		return nil
+	})
+	return group.Wait()
 }
 
 // Reply answers with JSON.

@@ -17,7 +17,6 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
-	"golang.org/x/sync/errgroup"
 
 	"henro/actors/collect"
 	"henro/actors/console"
@@ -54,8 +53,7 @@ func (c *Collect) Sender(ctx context.Context, dir, prefix, key, name string, log
 
 // post is the way to henro slaves collect.
 func (c *Collect) post(ctx context.Context, key, name string, log *logrus.Entry) (collect.Place, error) {
-	host, _, err := net.SplitHostPort(c.To)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(c.To); err != nil {
 		return nil, Usage("--collect %q: want HOST:PORT or s3://BUCKET/FOLDER", c.To)
 	}
 	keys, err := readKeys(key)
@@ -71,7 +69,7 @@ func (c *Collect) post(ctx context.Context, key, name string, log *logrus.Entry)
 			return nil, err
 		}
 		go keys.Follow(ctx, key, log)
-	} else if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	} else if !console.IsLocal(c.To) {
 		return nil, Usage("--collect %s: beyond this machine it needs --key", c.To)
 	}
 	return collect.NewPost(to, &http.Client{Transport: transport})
@@ -136,15 +134,14 @@ const maxSenders = 1024
 
 // Receive takes files into a folder until the context ends. listening is called with the address.
 func Receive(ctx context.Context, dir, address, key string, log *logrus.Entry, listening func(net.Addr)) (err error) {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(address); err != nil {
 		return Usage("--listen %q: want HOST:PORT", address)
 	}
 	keys, err := readKeys(key)
 	if err != nil {
 		return err
 	}
-	if ip := net.ParseIP(host); keys == nil && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if keys == nil && !console.IsLocal(address) {
 		return Usage("--listen %s: beyond loopback only nodes with the cluster's key may send; give --key", address)
 	}
 	receiver, err := collect.NewReceiver(dir, log)
@@ -160,7 +157,7 @@ func Receive(ctx context.Context, dir, address, key string, log *logrus.Entry, l
 		return Usage("--listen: %v", err)
 	}
 	listening(listener.Addr())
-	crowd := console.NewCrowd(maxSenders)
+	crowd, handler := console.NewCrowd(maxSenders), byItsName(receiver)
 	listener = crowd.Listen(listener)
 	if keys != nil {
 		secured, err := keys.TLS("collect")
@@ -168,11 +165,6 @@ func Receive(ctx context.Context, dir, address, key string, log *logrus.Entry, l
 			return errors.Join(err, listener.Close())
 		}
 		listener = tls.NewListener(listener, secured)
-	}
-	var handler http.Handler = receiver
-	if keys == nil {
-		handler = byItsName(receiver)
-	} else {
 		go keys.Follow(ctx, key, log)
 		handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if err := keys.Verify(*r.TLS); err != nil { // the keys have changed since the connection was made
@@ -184,22 +176,5 @@ func Receive(ctx context.Context, dir, address, key string, log *logrus.Entry, l
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute}
 	crowd.Watch(server)
-	group, inner := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	})
-	group.Go(func() error {
-		<-inner.Done()
-		// A piece under way is let come in; what is cut off is sent again.
-		shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		if server.Shutdown(shutdown) != nil {
-			return server.Close()
-		}
-		return nil
-	})
-	return group.Wait()
+	return console.Serve(ctx, server, 5*time.Second, listener) // a piece that is cut off is sent again
 }

@@ -78,11 +78,10 @@ func Listen(flag, address string) (net.Listener, error) {
 }
 
 func listen(flag, address string, anywhere bool, advice string) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(address); err != nil {
 		return nil, Usage("--%s %q: want HOST:PORT or off", flag, address)
 	}
-	if ip := net.ParseIP(host); !anywhere && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !anywhere && !console.IsLocal(address) {
 		return nil, Usage("--%s %q: only loopback may be bound%s", flag, address, advice)
 	}
 	listener, err := net.Listen("tcp", address)

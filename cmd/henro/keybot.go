@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -10,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/actors/console"
 	"henro/cmd/config"
 	"henro/slave/botauth"
 )
@@ -59,11 +58,7 @@ answer signed, behind a server that speaks TLS and passes Host on. Nobody but yo
 			fmt.Fprintf(cmd.OutOrStdout(), "http://%s%s\n", l.Addr(), botauth.Path)
 			server := &http.Server{Handler: directory(signer), ReadTimeout: 10 * time.Second,
 				WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
-			defer context.AfterFunc(cmd.Context(), func() { server.Close() })()
-			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-				return err
-			}
-			return nil
+			return console.Serve(cmd.Context(), server, time.Second, l)
 		},
 	}
 	c.Flags().StringVar(&listen, "listen", "", "serve the directory of FILE here, `HOST:PORT`")

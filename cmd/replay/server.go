@@ -8,12 +8,11 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,38 +72,23 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	s.own = l.Own.Addr().String()
 	s.content = contentHost(l.Content[0])
 	group, inner := errgroup.WithContext(ctx)
-	serve := func(handler http.Handler, listeners []net.Listener) {
+	serve := func(handler http.HandlerFunc, listeners ...net.Listener) {
 		server := &http.Server{
-			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				handler.ServeHTTP(console.Steady(w), r)
-			}),
+			Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler(console.Steady(w), r) }),
 			ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Minute,
 			MaxHeaderBytes: 64 << 10,
 		}
 		crowd := console.NewCrowd(readers)
 		crowd.Watch(server)
-		for _, l := range listeners {
-			group.Go(func() error {
-				if err := server.Serve(crowd.Listen(l)); !errors.Is(err, http.ErrServerClosed) {
-					return fmt.Errorf("answer HTTP: %w", err)
-				}
-				return nil
-			})
+		for i, l := range listeners {
+			listeners[i] = crowd.Listen(l)
 		}
-		group.Go(func() error {
-			<-inner.Done()
-			shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-			defer cancel()
-			if server.Shutdown(shutdown) != nil {
-				server.Close()
-			}
-			return nil
-		})
+		group.Go(func() error { return console.Serve(inner, server, 2*time.Second, listeners...) })
 	}
-	serve(s, []net.Listener{l.Own})
-	serve(http.HandlerFunc(s.captures), l.Content)
+	serve(s.ServeHTTP, l.Own)
+	serve(s.captures, slices.Clone(l.Content)...)
 	if l.Proxy != nil {
-		serve(http.HandlerFunc(s.proxy), []net.Listener{l.Proxy})
+		serve(s.proxy, l.Proxy)
 	}
 	group.Go(func() error {
 		tick := time.NewTicker(s.o.RefreshEvery)
@@ -121,16 +105,6 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 		}
 	})
 	return group.Wait()
-}
-
-// isOurs reports whether a Host header names this machine. Any other name was made to point here by somebody else.
-func isOurs(host string) bool {
-	name, _, err := net.SplitHostPort(host)
-	if err != nil {
-		name = host
-	}
-	ip, err := netip.ParseAddr(strings.Trim(name, "[]"))
-	return name == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // contentHost is the name under which captures live. It is not the one of our own pages, whose name is an address, so
@@ -187,7 +161,8 @@ func target(r *http.Request) string {
 // ServeHTTP answers our own pages. No capture runs in their origin: one that is asked for here is given without scripts
 // and without an origin.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !admitted(w, r, isOurs(r.Host)) {
+	// another name of this machine comes from a page that was made to point here
+	if !admitted(w, r, console.IsLocal(r.Host)) {
 		return
 	}
 	if isForeign(r) {

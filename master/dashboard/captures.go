@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"henro/actors/console"
 	"henro/actors/reading"
 	"henro/store/archive/cdxj"
 )
@@ -53,11 +54,7 @@ const ReplayNote = "replay.address"
 // replayAt is where a replay of the archive answers requests for this page; empty if none does. A replay is
 // shown to its own machine only.
 func replayAt(r *http.Request, dir string) string {
-	name, _, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		name = r.Host
-	}
-	if ip, err := netip.ParseAddr(strings.Trim(name, "[]")); name != "localhost" && (err != nil || !ip.IsLoopback()) {
+	if !console.IsLocal(r.Host) {
 		return ""
 	}
 	note, err := os.ReadFile(filepath.Join(dir, "warc", ReplayNote))
