@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -69,7 +70,9 @@ func (n *Node) Routes() []console.Route {
 			return n.FindWhy(r.Context(), r.FormValue("of"))
 		})},
 		{Pattern: "GET /api/missing", AtOnce: 1, Serve: n.getMissing},
-		{Pattern: "GET /api/report", Serve: get(func(r *http.Request) (any, error) { return n.Report(r.Context()) })},
+		{Pattern: "GET /api/report", AtOnce: 1, Serve: get(func(r *http.Request) (any, error) {
+			return n.Reading().Report(r.Context(), time.Now())
+		})},
 		{Pattern: "GET /api/fetches", Serve: get(n.getFetches)},
 		{Pattern: "GET /api/backup", AtOnce: 2, Serve: n.getBackup},
 	}

@@ -39,7 +39,6 @@ type Node struct {
 	log    *logrus.Entry
 	began  Run // the run as of the start of this master
 
-	reports reports
 	notices notices
 	seen    seen
 }

@@ -68,7 +68,7 @@ func TestHostsAskedSideBySideShareTheConnections(t *testing.T) {
 // checkRatio compares what the report and every host of a running crawl say of S/C.
 func checkRatio(t *testing.T, node *master.Node, ratio float64, took time.Duration) {
 	t.Helper()
-	report, err := node.Report(t.Context())
+	report, err := node.Reading().Report(t.Context(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

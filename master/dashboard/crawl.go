@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"henro/actors/console"
-	"henro/actors/figures"
 	"henro/actors/floor"
 	"henro/actors/reading"
 	"henro/master"
@@ -17,7 +16,6 @@ type Crawl interface {
 	Status(ctx context.Context) (*master.Status, error)
 	Options() master.Options
 	Reading() *reading.Crawl // beside its actors, in short transactions
-	Report(ctx context.Context) (*figures.Report, error)
 	Fetches(ctx context.Context, asked master.FetchesAsked) ([]master.Fetch, error)
 	// the end of the log of a slave, oldest line first; console.ErrNoNode: no node has the name
 	Log(ctx context.Context, slave string) ([]console.Line, error)

@@ -67,7 +67,10 @@ func New(o Options, crawl Crawl, tail *console.Tail) (*Dashboard, error) {
 		pages: map[string]map[string]*template.Template{},
 	}
 	d.whole, d.failures = newSurvey(o.Patience, d.countWhole), newSurvey(o.Patience, d.findFailed)
-	d.reports, d.hosts = newSurvey(o.Patience, crawl.Report), newSurvey(hostsWaitFirst, d.readHosts)
+	d.hosts = newSurvey(hostsWaitFirst, d.readHosts)
+	d.reports = newSurvey(o.Patience, func(ctx context.Context) (*figures.Report, error) {
+		return crawl.Reading().Report(ctx, time.Now())
+	})
 	d.hosts.idle = hostsIdle
 	for _, w := range languages {
 		d.pages[w.code] = map[string]*template.Template{}

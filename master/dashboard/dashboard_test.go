@@ -296,7 +296,7 @@ func TestTheTimetableIsReadWhileNobodyWaits(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.crawl.Report(ctx); err == nil {
+	if _, err := d.crawl.Reading().Report(ctx, time.Now()); err == nil {
 		t.Error("a report is read to its end by a dashboard that ends")
 	}
 }

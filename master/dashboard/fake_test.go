@@ -16,7 +16,6 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"henro/actors/console"
-	"henro/actors/figures"
 	"henro/actors/floor"
 	"henro/actors/politeness"
 	"henro/actors/protocol"
@@ -72,9 +71,6 @@ func (f *fakeCrawl) Kinds() []floor.KindRow {
 	return []floor.KindRow{{Kind: "host", Actors: 2, Queue: 3, Longest: 3, Taken: 9}}
 }
 func (f *fakeCrawl) Actors(int) []floor.Row { return f.rows }
-func (f *fakeCrawl) Report(ctx context.Context) (*figures.Report, error) {
-	return f.Reading().Report(ctx, time.Now())
-}
 func (f *fakeCrawl) Fetches(_ context.Context, asked master.FetchesAsked) (fetches []master.Fetch, err error) {
 	for _, fetch := range f.fetched {
 		if !asked.Failed || !fetch.Cause.IsZero() {
