@@ -123,6 +123,9 @@ func (j *Journal) Flush() error {
 	return nil
 }
 
+// Sync writes what is in memory, and waits until it is on the disk.
+func (j *Journal) Sync() error { return errors.Join(j.Flush(), j.file.Sync()) }
+
 // rotate renames the files, the oldest over the one before it, and begins a new one.
 func (j *Journal) rotate() error {
 	err := j.file.Close()

@@ -6,7 +6,6 @@
 package changes
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -22,13 +21,13 @@ import (
 	"time"
 
 	"henro/store/fsync"
+	"henro/store/journal"
 )
 
 // Names of the files in a Folder below the directory of a crawl.
 const (
 	Folder    = "feed"
 	LinesName = "changes.jsonl"
-	olderName = "changes.1.jsonl"
 	AtomName  = "changes.atom"
 )
 
@@ -58,55 +57,24 @@ func IDOf(url string, at time.Time) string {
 }
 
 // Append writes changes behind those that are there, and syncs them.
-func Append(dir string, all []Change) error {
-	path := filepath.Join(dir, LinesName)
-	if info, err := os.Stat(path); err == nil && info.Size() > maxLines {
-		if err := os.Rename(path, filepath.Join(dir, olderName)); err != nil {
-			return fmt.Errorf("write changes: %w", err)
-		}
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+func Append(dir string, all []Change) (err error) {
+	j, err := journal.Open(filepath.Join(dir, LinesName), journal.Options{Bytes: maxLines, Older: 1})
 	if err != nil {
-		return fmt.Errorf("write changes: %w", err)
+		return err
 	}
-	end, err := whole(f) // a line that a crash cut off is written over
-	if err == nil {
-		_, err = f.Seek(end, io.SeekStart)
-	}
-	to := bufio.NewWriter(f)
-	lines := json.NewEncoder(to)
+	defer func() { err = errors.Join(err, j.Close()) }()
 	for i := range all {
-		if err == nil {
-			err = lines.Encode(&all[i])
+		if err := j.Append(func(b *bytes.Buffer) error { return json.NewEncoder(b).Encode(&all[i]) }); err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		err = errors.Join(to.Flush(), f.Sync())
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("write changes: %w", err)
-	}
-	return nil
-}
-
-// whole is where the last whole line of a file ends.
-func whole(f *os.File) (int64, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	tail := make([]byte, min(info.Size(), 1<<20))
-	from := info.Size() - int64(len(tail))
-	if _, err := f.ReadAt(tail, from); err != nil && err != io.EOF {
-		return 0, err
-	}
-	return from + int64(bytes.LastIndexByte(tail, '\n')+1), nil
+	return j.Sync()
 }
 
 // Recent returns the latest changes, the latest first, at most so many; none where none were found yet.
 func Recent(dir string, most int) ([]Change, error) {
 	var all []Change
-	for _, name := range []string{LinesName, olderName} {
+	for _, name := range []string{LinesName, journal.OlderName(LinesName, 1)} {
 		if len(all) >= most {
 			break
 		}
