@@ -18,7 +18,7 @@ import (
 
 const (
 	// keptVersion changes when a column means something else, or the file is written otherwise.
-	keptVersion = "henro answers 1\n"
+	keptVersion = "henro answers 2\n"
 	keptSuffix  = ".answer"
 	partSuffix  = ".part" // behind the name of one that is being written
 	// keptFrom is how long a question has to take for its answer to be kept.
@@ -32,7 +32,7 @@ const (
 // named by the generation of the state, so that it is found no more after a commit, and by the question.
 type kept struct {
 	Columns []string
-	Rows    [][]tables.Value
+	Rows    [][]any
 
 	path string
 	size int // bytes of Rows, about
@@ -68,27 +68,19 @@ func (s *Session) kept(question string) (k *kept, found bool) {
 
 // add takes a row; false: the answer is too long to be kept, or has what the tables do not.
 func (k *kept) add(values []any) bool {
-	row := make([]tables.Value, len(values))
-	for i, value := range values {
+	row := slices.Clone(values)
+	for i, value := range row {
 		switch v := value.(type) {
-		case nil:
-		case int64:
-			row[i] = tables.Value{Kind: tables.Integer, Int: v}
-		case float64:
-			row[i] = tables.Value{Kind: tables.Real, Real: v}
+		case nil, int64, float64, bool:
 		case string:
-			row[i] = tables.Value{Kind: tables.Text, Text: strings.Clone(v)}
-		case bool:
-			row[i] = tables.Value{Kind: tables.Boolean}
-			if v {
-				row[i].Int = 1
-			}
+			row[i] = strings.Clone(v)
+			k.size += len(v)
 		default:
 			return false
 		}
-		k.size += 16 + len(row[i].Text)
 	}
 	k.Rows = append(k.Rows, row)
+	k.size += 16 * len(row)
 	return k.size <= keptBytes
 }
 
@@ -97,20 +89,7 @@ func (k *kept) show(values []any) bool {
 	if len(k.Rows) == 0 {
 		return false
 	}
-	for i, v := range k.Rows[0] {
-		switch v.Kind {
-		case tables.Integer:
-			values[i] = v.Int
-		case tables.Real:
-			values[i] = v.Real
-		case tables.Text:
-			values[i] = v.Text
-		case tables.Boolean:
-			values[i] = v.Int != 0
-		default:
-			values[i] = nil
-		}
-	}
+	copy(values, k.Rows[0])
 	k.Rows = k.Rows[1:]
 	return true
 }

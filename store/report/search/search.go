@@ -12,7 +12,6 @@ package search
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,7 +25,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/text/unicode/norm"
-	"modernc.org/sqlite"
+	_ "modernc.org/sqlite" // the driver
 )
 
 // Name is that of the index in the directory of a crawl.
@@ -72,7 +71,10 @@ func Open(ctx context.Context, dir string, add bool) (x *Index, err error) {
 	if add {
 		name.RawQuery += "&_pragma=journal_mode(WAL)"
 	}
-	x = &Index{db: sql.OpenDB(connector{name.String()})}
+	x = &Index{}
+	if x.db, err = sql.Open("sqlite", name.String()); err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
 	if x.pack, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1)); err == nil {
 		x.unpack, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(4*maxText))
 	}
@@ -84,14 +86,6 @@ func Open(ctx context.Context, dir string, add bool) (x *Index, err error) {
 	}
 	return x, nil
 }
-
-// connector opens connections without a driver that is registered.
-type connector struct{ name string }
-
-func (c connector) Connect(context.Context) (driver.Conn, error) {
-	return (&sqlite.Driver{}).Open(c.name)
-}
-func (c connector) Driver() driver.Driver { return &sqlite.Driver{} }
 
 // Close closes the index.
 func (x *Index) Close() error { return x.db.Close() }
