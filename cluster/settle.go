@@ -153,13 +153,7 @@ func (st *standing) newest() (m Member, any bool) {
 // hold is how long a boot that was reported down must be seen before it is reported up again: settle·2ⁿ, at most
 // longest.
 func (s *settler) hold(st *standing) time.Duration {
-	d := s.settle
-	for range st.revived {
-		if d *= 2; d >= s.longest {
-			return s.longest
-		}
-	}
-	return d
+	return min(s.settle<<min(st.revived, 20), s.longest)
 }
 
 // next is when advance has something to do even if nothing is seen or lost until then; zero: never.

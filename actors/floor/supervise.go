@@ -69,11 +69,5 @@ func pauseAfter(row int) time.Duration {
 	if row == 0 {
 		return 0
 	}
-	d := firstPause
-	for range row - 1 {
-		if d *= 2; d >= longestPause {
-			return longestPause
-		}
-	}
-	return d
+	return min(firstPause<<min(row-1, 20), longestPause)
 }
