@@ -419,23 +419,6 @@ func checkContact(contact string) error {
 	return nil
 }
 
-func checkResolve(entry string) error {
-	name, rest, ok := strings.Cut(entry, ":")
-	port, addresses, ok2 := strings.Cut(rest, ":")
-	if !ok || !ok2 || name == "" {
-		return Usage("--resolve %q: want HOST:PORT:ADDR", entry)
-	}
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return Usage("--resolve %q: %q is no port", entry, port)
-	}
-	for _, address := range strings.Split(addresses, ",") {
-		if _, err := netip.ParseAddr(strings.Trim(address, "[]")); err != nil {
-			return Usage("--resolve %q: %q is no address", entry, address)
-		}
-	}
-	return nil
-}
-
 // Seeds reads the seeds of the arguments and of --seeds. A seed that cannot be read is bad usage. A network or an
 // address among the arguments is no seed: it was written behind --allow-private without an = between them.
 func (c *Crawl) Seeds(arguments []string, stdin io.Reader) ([]reading.Seed, error) {

@@ -11,6 +11,7 @@ import (
 
 	"henro/actors/robots"
 	"henro/messages"
+	"henro/slave/fetch"
 )
 
 // fetchFlags adds a flag for each of the rules by which slaves fetch and archive pages, with its value as it is for a
@@ -41,10 +42,8 @@ func fetchFlags(f *pflag.FlagSet, r *messages.FetchRules, private *Networks) {
 
 // checkFetch says what makes no sense, and writes languages in their one form.
 func checkFetch(r *messages.FetchRules) error {
-	for _, entry := range r.Resolve {
-		if err := checkResolve(entry); err != nil {
-			return err
-		}
+	if _, err := fetch.ParseTable(r.Resolve); err != nil {
+		return Usage("--resolve: %v", err)
 	}
 	for _, use := range r.Obey {
 		if !slices.Contains(robots.Uses(), use) && use != "noindex" && use != "nofollow" {

@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +21,8 @@ import (
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"henro/slave/fetch"
 )
 
 // ErrNoBrowser is returned when no Chromium is installed.
@@ -89,18 +92,16 @@ func (b *Browser) Close() { b.cancel() }
 
 // ResolverRules are the rules of Chromium for entries HOST:PORT:ADDR, as in --resolve.
 func ResolverRules(resolve []string) (string, error) {
+	table, err := fetch.ParseTable(resolve)
 	var rules []string
-	for _, entry := range resolve {
-		host, rest, ok := strings.Cut(entry, ":")
-		port, address, ok2 := strings.Cut(rest, ":")
-		address = strings.Trim(address, "[]")
-		_, err := strconv.ParseUint(port, 10, 16)
-		if !ok || !ok2 || err != nil || strings.ContainsAny(host, ", ") || net.ParseIP(address) == nil {
-			return "", fmt.Errorf("%q: want HOST:PORT:ADDR", entry)
+	for _, host := range slices.Sorted(maps.Keys(table)) {
+		_, port, _ := net.SplitHostPort(host) // ParseTable has joined them
+		if strings.ContainsAny(host, ", ") {
+			return "", fmt.Errorf("%q: no blanks and commas, please", host)
 		}
-		rules = append(rules, fmt.Sprintf("MAP %s:%s %s", host, port, net.JoinHostPort(address, port)))
+		rules = append(rules, fmt.Sprintf("MAP %s %s", host, net.JoinHostPort(table[host][0].String(), port)))
 	}
-	return strings.Join(rules, ","), nil
+	return strings.Join(rules, ","), err
 }
 
 // View is what is to be seen.

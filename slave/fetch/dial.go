@@ -50,7 +50,7 @@ type dialer struct {
 }
 
 func newDialer(o *Options) *dialer {
-	table, _ := parseTable(o.Resolve) // validated
+	table, _ := ParseTable(o.Resolve) // validated
 	d := &dialer{o: o, table: table, names: newResolver(o), sessions: tls.NewLRUClientSessionCache(1024)}
 	if o.Proxy != nil {
 		d.proxy = &proxy{url: o.Proxy, dial: d.connect}

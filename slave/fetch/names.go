@@ -24,7 +24,7 @@ func NewNames(o Options) (*Names, error) {
 		return nil, err
 	}
 	o = o.orDefaults()
-	table, err := parseTable(o.Resolve)
+	table, err := ParseTable(o.Resolve)
 	if err != nil {
 		return nil, err
 	}

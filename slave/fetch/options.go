@@ -171,7 +171,7 @@ func (o Options) Validate() error {
 			}
 		}
 	}
-	if _, err := parseTable(o.Resolve); err != nil {
+	if _, err := ParseTable(o.Resolve); err != nil {
 		return err
 	}
 	if p := o.Proxy; p != nil && (p.Scheme != "http" && p.Scheme != "socks5" || p.Hostname() == "") {
@@ -183,8 +183,8 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// parseTable reads entries HOST:PORT:ADDR[,ADDR…]; an address may stand in brackets, as IPv6 must in curl.
-func parseTable(entries []string) (map[string][]netip.Addr, error) {
+// ParseTable reads entries HOST:PORT:ADDR[,ADDR…]: addresses by HOST:PORT. An address may stand in brackets, as IPv6 must in curl.
+func ParseTable(entries []string) (map[string][]netip.Addr, error) {
 	table := make(map[string][]netip.Addr, len(entries))
 	for _, e := range entries {
 		name, rest, ok1 := strings.Cut(e, ":")
