@@ -24,6 +24,8 @@ type Crawl struct {
 	Settings *Settings
 	Scope    *scope.Rules // with all seeds; nil: whether a URL belongs to the crawl is not judged
 
+	Unread error // why the settings, which are the defaults then, cannot be read; nil: they can
+
 	copied string // the folder of State, if that is a copy
 }
 
@@ -62,6 +64,9 @@ func open(dir, path string, readOnly bool) (*Crawl, error) {
 		return nil, err
 	}
 	c, err := AtRest(state, dir)
+	if err == nil && !readOnly {
+		err = c.Unread
+	}
 	if err != nil {
 		return nil, errors.Join(err, state.Close())
 	}
@@ -81,13 +86,14 @@ func (c *Crawl) Tables() *tables.Source {
 // C the connections that it had.
 func AtRest(state *store.State, dir string) (*Crawl, error) {
 	d, err := ReadDefinition(dir)
-	if err != nil {
-		return nil, err
+	c := &Crawl{Dir: dir, State: state}
+	if err == nil {
+		c.Scope, err = d.Scope()
 	}
-	c := &Crawl{Dir: dir, State: state, Settings: &d.InForce}
-	if c.Scope, err = d.Scope(); err != nil {
-		return nil, err
+	if c.Unread = err; err != nil {
+		d = &Definition{InForce: defaultSettings()}
 	}
+	c.Settings = &d.InForce
 	c.Settings.Politeness.Servers = 0
 	for _, p := range state.Partitions {
 		stats, err := p.Stats()

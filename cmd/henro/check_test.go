@@ -71,6 +71,25 @@ func TestACaptureThatWasReportedLateIsThere(t *testing.T) {
 	}
 }
 
+// What needs the state alone goes on where crawl.json cannot be read, and says so; what needs the settings does not.
+func TestWithoutSettingsTheStateIsRead(t *testing.T) {
+	dir, _, _ := checked(t)
+	if err := os.WriteFile(filepath.Join(dir, "crawl.json"), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, arguments := range [][]string{{"backup", "--dir", dir, filepath.Join(dir, "state.tar")},
+		{"export", "--dir", dir, "-"}, {"sql", dir, "SELECT count(*) FROM pages"}, {"stats", dir}} {
+		if out, err := command(t, arguments...); err != nil || !strings.Contains(out, "warning: read what the crawl is") {
+			t.Errorf("%s: %v: %s", arguments[0], err, out)
+		}
+	}
+	for _, arguments := range [][]string{{"why", "--dir", dir, "https://example.org/"}, {"report", dir}} {
+		if out, err := command(t, arguments...); err == nil || !strings.Contains(err.Error(), "crawl.json") {
+			t.Errorf("%s: %v: %s", arguments[0], err, out)
+		}
+	}
+}
+
 func TestCheckFollowsEveryCaptureAndEveryLine(t *testing.T) {
 	change := func(change func([]byte) []byte) func(t *testing.T, file, index string) {
 		return func(t *testing.T, _, index string) {

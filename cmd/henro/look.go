@@ -17,6 +17,7 @@ import (
 	"henro/actors/robots"
 	"henro/cmd/config"
 	"henro/messages/speech"
+	"henro/messages/visible"
 	"henro/messages/weburl"
 	"henro/store"
 )
@@ -28,6 +29,27 @@ type look struct {
 
 // crawl opens the crawl for reading; nil: it runs, or --master names it.
 func (l *look) crawl() (*reading.Crawl, error) {
+	c, err := l.opened()
+	if c != nil && c.Unread != nil {
+		return nil, errors.Join(c.Unread, c.Close())
+	}
+	return c, err
+}
+
+// state is crawl for commands that need the state alone: they go on where the settings cannot be read.
+func (l *look) state(cmd *cobra.Command) (*reading.Crawl, error) {
+	c, err := l.opened()
+	warnUnread(cmd, c)
+	return c, err
+}
+
+func warnUnread(cmd *cobra.Command, c *reading.Crawl) {
+	if c != nil && c.Unread != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s; only the state is read\n", visible.Line(c.Unread.Error()))
+	}
+}
+
+func (l *look) opened() (*reading.Crawl, error) {
 	if l.address != "" {
 		return nil, nil
 	}
@@ -40,7 +62,7 @@ func (l *look) crawl() (*reading.Crawl, error) {
 
 // still opens the crawl as of one moment: of one that runs, a copy of its state.
 func (l *look) still(cmd *cobra.Command) (*reading.Crawl, error) {
-	c, err := l.crawl()
+	c, err := l.state(cmd)
 	if err != nil || c != nil {
 		return c, err
 	}
@@ -52,6 +74,7 @@ func (l *look) still(cmd *cobra.Command) (*reading.Crawl, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the crawl in %s is running; copy its state: %w", l.dir, err)
 	}
+	warnUnread(cmd, c)
 	fmt.Fprintln(cmd.ErrOrStderr(), "the crawl is running: this is its state of now")
 	return c, nil
 }
@@ -338,7 +361,7 @@ func newBackupCommand() *cobra.Command {
 }
 
 func (l *look) backup(cmd *cobra.Command, w io.Writer) (int64, error) {
-	crawl, err := l.crawl()
+	crawl, err := l.state(cmd)
 	if err != nil {
 		return 0, err
 	}
