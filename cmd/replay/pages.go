@@ -391,11 +391,7 @@ func (s *Server) describePlace(u weburl.URL, p captures.Place) described {
 
 // describe tells the banner of the capture to which its frame went: GET /capture/TIME/URL.
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
-	target := strings.TrimPrefix(r.URL.EscapedPath(), "/capture/")
-	if r.URL.RawQuery != "" {
-		target += "?" + r.URL.RawQuery
-	}
-	stamp, raw, _ := strings.Cut(target, "/")
+	stamp, raw, _ := strings.Cut(strings.TrimPrefix(target(r), "/capture/"), "/")
 	at, err := cdxj.ParseStamp(stamp)
 	if err != nil {
 		return &problem{http.StatusBadRequest, err}

@@ -1,11 +1,9 @@
 package replay
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"henro/messages/weburl"
 	"henro/store/archive/cdxj"
@@ -35,13 +33,7 @@ func (s *Server) replay(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return &problem{http.StatusBadRequest, err}
 	}
-	at := time.Now()
-	if wish := r.Header.Get("Accept-Datetime"); wish != "" {
-		if at, err = http.ParseTime(wish); err != nil {
-			return &problem{http.StatusBadRequest, fmt.Errorf("Accept-Datetime %q is no date of HTTP", wish)}
-		}
-	}
-	p, err := s.archive.Closest(u, at)
+	p, err := s.wished(r, u)
 	if err != nil {
 		return err
 	}
