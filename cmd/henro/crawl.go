@@ -93,15 +93,13 @@ func printSummary(w io.Writer, dir string, s master.Status) {
 
 // printNothingDue says why a crawl that was run again has visited nothing, and when the next page is due.
 func printNothingDue(w io.Writer, dir string) {
-	o := store.DefaultOptions()
-	o.Partitions, o.ReadOnly = 0, true
-	state, err := store.OpenState(filepath.Join(dir, "state"), o)
+	crawl, err := reading.Open(dir)
 	if err != nil {
 		return
 	}
-	defer state.Close()
+	defer crawl.Close()
 	var first time.Time
-	for _, p := range state.Partitions {
+	for _, p := range crawl.State.Partitions {
 		if at, err := p.Pages.NextDue(nil); err == nil && !at.IsZero() && (first.IsZero() || at.Before(first)) {
 			first = at
 		}

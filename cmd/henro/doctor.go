@@ -248,19 +248,25 @@ func (d *doctor) names(ctx context.Context) {
 
 // reach tries the gossip ports of the nodes named.
 func (d *doctor) reach(ctx context.Context) (any bool) {
-	dialer := net.Dialer{Timeout: dialFor}
 	for _, address := range d.peers.Join {
-		c, err := dialer.DialContext(ctx, "tcp", address)
-		if err != nil {
+		if err := knock(ctx, address); err != nil {
 			d.say("join", broken, "is a node running there? Does a firewall let TCP and UDP through to that port?",
 				"%v", err)
 			continue
 		}
-		c.Close()
 		any = true
 		d.say("join", healthy, "", "%s answers TCP", address)
 	}
 	return any
+}
+
+// knock opens a connection, and closes it.
+func knock(ctx context.Context, address string) error {
+	c, err := (&net.Dialer{Timeout: dialFor}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return c.Close()
 }
 
 // meet joins the gossip as a guest, greets the master, and looks at its clock.
@@ -321,13 +327,11 @@ func (d *doctor) consensus(members []cluster.Member) {
 			continue
 		}
 		found = true
-		c, err := net.DialTimeout("tcp", m.Consensus, dialFor)
-		if err != nil {
+		if err := knock(context.Background(), m.Consensus); err != nil {
 			d.say("masters", broken,
 				"let TCP through to the --masters port of "+m.Name+", and from there to this machine's", "%v", err)
 			continue
 		}
-		c.Close()
 		d.say("masters", healthy, "", "%s answers TCP at %s; the way back is tried when this machine follows", m.Name,
 			m.Consensus)
 	}
@@ -339,11 +343,9 @@ func (d *doctor) consensus(members []cluster.Member) {
 
 // greet has the master answer over a connection that the master opens.
 func (d *doctor) greet(system *actor.ActorSystem, joined *config.Joined, m cluster.Member) {
-	if c, err := net.DialTimeout("tcp", m.ActorAddress, dialFor); err != nil {
+	if err := knock(context.Background(), m.ActorAddress); err != nil {
 		d.say("actors", broken, "let TCP through to the --actors port of the master", "%v", err)
 		return
-	} else {
-		c.Close()
 	}
 	asked := time.Now()
 	answer, err := system.Root.RequestFuture(m.PID(master.ActorName), &messages.Greeting{Node: d.peers.Name},

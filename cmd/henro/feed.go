@@ -74,10 +74,6 @@ func (f *feedFlags) run(ctx context.Context, dir string, out, says io.Writer) (e
 	if (f.webhook == "") != (f.secretFile == "") {
 		return config.Usage("--webhook and --webhook-secret go together")
 	}
-	folder, err := archiveFolder(dir)
-	if err != nil {
-		return err
-	}
 	f.o.Dir, f.o.Name = filepath.Join(dir, changes.Folder), filepath.Base(filepath.Clean(dir))
 	if f.webhook != "" {
 		secret, err := os.ReadFile(f.secretFile)
@@ -91,7 +87,7 @@ func (f *feedFlags) run(ctx context.Context, dir string, out, says io.Writer) (e
 			return config.Usage("--webhook, --webhook-secret: %v", err)
 		}
 	}
-	archive, err := openArchive(folder, says)
+	archive, err := openArchive(dir, says)
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -226,18 +228,8 @@ func printErrors(w io.Writer, s *master.Status) {
 
 // errorLines counts what went wrong, the most frequent first.
 func errorLines(errors map[string]uint64) []string {
-	reasons := make([]string, 0, len(errors))
-	for reason := range errors {
-		reasons = append(reasons, reason)
-	}
-	slices.SortFunc(reasons, func(a, b string) int {
-		if errors[a] != errors[b] {
-			return int(min(max(int64(errors[b])-int64(errors[a]), -1), 1))
-		}
-		if a < b {
-			return -1
-		}
-		return 1
+	reasons := slices.SortedFunc(maps.Keys(errors), func(a, b string) int {
+		return cmp.Or(cmp.Compare(errors[b], errors[a]), cmp.Compare(a, b))
 	})
 	lines := make([]string, len(reasons))
 	for i, reason := range reasons {
