@@ -11,6 +11,7 @@ import (
 	"henro/cmd/embedded/crawltest"
 	"henro/cmd/fakeweb"
 	"henro/master"
+	"henro/slave"
 )
 
 // TestAnExcludedHostIsLeftAloneUntilItIsLetIn, in a crawl that ends and in one that does not, and whatever is restarted
@@ -29,6 +30,7 @@ func TestAnExcludedHostIsLeftAloneUntilItIsLetIn(t *testing.T) {
 					e := crawltest.Of(t, dir, w, -1, func(o *master.Options) {
 						o.Hosts.Continuous, o.TickEvery = continuous, 5*time.Second
 					})
+					e.Adjust = func(o *slave.Options) { o.AskEvery = 10 * time.Second } // for a day and a half
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
 					status, err := e.Run(ctx, func(inner context.Context, node *master.Node) error {
