@@ -57,10 +57,7 @@ func (r *release) archive(p platform) error {
 		return err
 	}
 	defer f.Close()
-	z, err := gzip.NewWriterLevel(f, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
+	z := gzip.NewWriter(f) // the best compression takes 2.7 times as long for 0.3 % less
 	if err := r.tar(z, r.name(p)+"/", files); err != nil {
 		return err
 	}

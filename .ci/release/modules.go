@@ -45,42 +45,62 @@ func (r *release) modules(p platform) ([]module, error) {
 			found[m.Path] = module{path: m.Path, version: m.Version, sum: m.Sum}
 		}
 	}
-	var all []module
+	var all, unread []module
 	for _, m := range found {
-		read, known := r.read[m.path]
-		if !known || read.version != m.version { // the platforms share most of them
-			if err := m.read(); err != nil {
-				return nil, err
-			}
-			read, r.read[m.path] = m, m
+		if read := r.read[m.path]; read.version == m.version { // the platforms share most of them
+			all = append(all, read)
+		} else {
+			unread = append(unread, m)
 		}
-		all = append(all, read)
+	}
+	dirs, err := folders(unread)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range unread {
+		if err := m.read(dirs[m.path]); err != nil {
+			return nil, err
+		}
+		r.read[m.path] = m
+		all = append(all, m)
 	}
 	slices.SortFunc(all, func(a, b module) int { return strings.Compare(a.path, b.path) })
 	return all, nil
 }
 
-// dir is the folder where Go keeps the module. A toolchain that Go fetched has its licence at its root, as one that was
+// folders are where Go keeps modules, by path. A toolchain that Go fetched has its licence at its root, as one that was
 // installed has.
-func (m *module) dir() (string, error) {
-	if m.path == "std" {
-		return output("go", "env", "GOROOT")
-	}
-	out, err := output("go", "mod", "download", "-json", m.path+"@"+m.version)
+func folders(modules []module) (map[string]string, error) {
+	root, err := output("go", "env", "GOROOT")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	var answer struct{ Dir string }
-	err = json.Unmarshal([]byte(out), &answer)
-	return answer.Dir, err
+	dirs := map[string]string{"std": root}
+	arguments := []string{"mod", "download", "-json"}
+	for _, m := range modules {
+		if m.path != "std" {
+			arguments = append(arguments, m.path+"@"+m.version)
+		}
+	}
+	if len(arguments) == 3 { // that would be all modules there are
+		return dirs, nil
+	}
+	out, err := output("go", arguments...)
+	if err != nil {
+		return nil, err
+	}
+	for d := json.NewDecoder(strings.NewReader(out)); d.More(); {
+		var m struct{ Path, Dir string }
+		if err := d.Decode(&m); err != nil {
+			return nil, err
+		}
+		dirs[m.Path] = m.Dir
+	}
+	return dirs, nil
 }
 
 // read finds the licences of a module in the folder where Go keeps it.
-func (m *module) read() error {
-	dir, err := m.dir()
-	if err != nil {
-		return fmt.Errorf("%s@%s: %w", m.path, m.version, err)
-	}
+func (m *module) read(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
