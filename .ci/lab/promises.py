@@ -7,10 +7,10 @@ It waits, asks the crawl for its verdicts, and prints: requests a second, Σe/(C
 revisits the share that came within one interval T of their time, and the least time between an answer and the next request
 to its host. Exit code 1 if an interval of 1 s was undercut, or if
 
-  - the web has work for all connections (nothing is revisited) and Σe/(C·τ) is less than 0.8;
+  - the web has work for all connections (nothing is revisited), no node was killed (KILLED) and Σe/(C·τ) is less than 0.8;
   - hosts are called feasible of which less than 95 % of the revisits came within one interval of their time.
 """
-import collections, json, sys, time, urllib.request
+import collections, json, os, sys, time, urllib.request
 
 name, address, path = sys.argv[1:4]
 seconds, connections = float(sys.argv[4]), int(sys.argv[5])
@@ -66,7 +66,7 @@ if least < FLOOR - SLACK:
     bad.append("an interval was undercut")
 if max_together > connections:
     bad.append("more requests than connections")
-if not report["continuous"] and use < 0.8:
+if not report["continuous"] and use < 0.8 and not os.environ.get("KILLED"):
     bad.append("connections stood idle")
 if report["continuous"] and feasible.get("feasible", 0) == len(hosts) and within < 0.95:
     bad.append("hosts that are called feasible are late")

@@ -4,17 +4,23 @@
 # that no interval is undercut.
 #
 #   promises.sh [SECONDS]      of each crawl, default 90; those that revisit take twice as long
-#   CASES="24 240"             which webs, of 24, 240 and timetable; default: all
+#   CASES="24 240"             which webs, of 24, 240, 2400, timetable, kill and grid (in virtual time); default: all
 #   BEFORE=DIR                 programs of another commit, measured in turns with these
 set -euo pipefail
 lab=$(cd "$(dirname "$0")" && pwd)
 cd "$lab/../.."
 seconds=${1:-90}
 dir=$(mktemp -d)
-pids=()
-finish() {
-	for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+killed=
+ended() { # ends what the crawl before began
+	local file
+	for file in "$dir"/crawl/*.pid; do
+		if [ -f "$file" ]; then kill "$(cat "$file")" 2>/dev/null || true; fi
+	done
 	wait
+}
+finish() {
+	ended
 	rm -rf "$dir"
 }
 trap finish EXIT
@@ -24,6 +30,28 @@ go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/fakeweb ./cmd/henro-master ./cmd/h
 failed=0
 port=${PORT:-17860}
 
+# node master|I: starts the master of the crawl, or its slave I, once more after a kill
+node() {
+	if [ "$1" = master ]; then
+		"$bin/henro-master" "${flags[@]}" --name lab --gossip "127.0.0.1:$((port + 1))" --actors "127.0.0.1:$((port + 2))" >>"$at/log" 2>&1 &
+	else
+		"$bin/henro-slave" --join "127.0.0.1:$((port + 1))" --name "slave$1" --dir "$at/slave$1" --connections "${connections[$1]}" \
+			--listen-http off --log-level error >>"$at/log" 2>&1 &
+	fi
+	echo $! >"$at/$1.pid"
+}
+
+# kills ends a slave, the master, and the slave again, by kill -9, in the first half of the crawl, each for 3 s
+kills() {
+	for who in 0 master 0; do
+		sleep $((for / 8))
+		kill -9 "$(cat "$at/$who.pid")"
+		sleep 3
+		node "$who"
+	done
+	wait
+}
+
 # crawl NAME PROGRAMS SECONDS LATENCY HOSTS PAGES "CONNECTIONS…" [FLAG…]: of several numbers each is a slave's
 crawl() {
 	local name=$1 bin=$2 for=$3 latency=$4 hosts=$5 pages=$6 connections=($7) at=$dir/crawl
@@ -32,33 +60,27 @@ crawl() {
 	mkdir -p "$at"
 	"$dir/bin/fakeweb" --hosts "$hosts" --domains "$hosts" --pages "$pages" --pareto 0 --cross 0 --redirects 0 --crawl-delays 0 \
 		--latency "$latency" --latency-jitter 0 --changing 1 --folder "$at/web" >"$at/out" &
-	pids=($!)
+	echo $! >"$at/web.pid"
 	until grep -qs '^ready' "$at/out"; do sleep 0.1; done
 	mapfile -t flags < <(sed 's/^/--resolve=/' "$at/web/resolve.txt")
 	flags+=(--dir "$at/crawl" --allow-private --delay 1s --depth -1 --requisites off --sitemaps off --seeds "$at/web/seeds.txt"
 		--listen-http "127.0.0.1:$port" --log-level error "$@")
 	if [ ${#connections[@]} = 1 ]; then
 		"$bin/henro" crawl "${flags[@]}" --connections "${connections[0]}" --progress off >"$at/log" 2>&1 &
-		pids+=($!)
+		echo $! >"$at/crawl.pid"
 	else
-		"$bin/henro-master" "${flags[@]}" --name lab --gossip "127.0.0.1:$((port + 1))" --actors "127.0.0.1:$((port + 2))" >"$at/log" 2>&1 &
-		pids+=($!)
-		for i in "${!connections[@]}"; do
-			"$bin/henro-slave" --join "127.0.0.1:$((port + 1))" --name "slave$i" --dir "$at/slave$i" --connections "${connections[$i]}" \
-				--listen-http off --log-level error >>"$at/log" 2>&1 &
-			pids+=($!)
-		done
+		node master
+		for i in "${!connections[@]}"; do node "$i"; done
 	fi
-	python3 "$lab/promises.py" "$name" "127.0.0.1:$port" "$at/web/access.log" "$for" "$(($(tr ' ' + <<<"${connections[*]}")))" "$latency" || failed=1
-	for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
-	wait "${pids[@]}" 2>/dev/null || true
-	pids=()
+	if [ -n "$killed" ]; then kills & fi
+	KILLED=$killed python3 "$lab/promises.py" "$name" "127.0.0.1:$port" "$at/web/access.log" "$for" "$(($(tr ' ' + <<<"${connections[*]}")))" "$latency" || failed=1
+	ended
 	port=$((port + 3))
 }
 
 timed=(--continuous --revisit-min 60s --revisit-max 61s --revisit-first 60s)
 measure() { # PREFIX PROGRAMS
-	for case in ${CASES:-24 240 timetable}; do
+	for case in ${CASES:-24 240 2400 timetable kill grid}; do
 		case $case in
 		24)
 			crawl "${1}24 hosts, one process" "$2" "$seconds" 1.0s 24 400 4
@@ -68,10 +90,24 @@ measure() { # PREFIX PROGRAMS
 			crawl "${1}240 hosts, one process" "$2" "$seconds" 0.2s 240 400 16
 			crawl "${1}240 hosts, three slaves" "$2" "$seconds" 0.2s 240 400 "6 5 5"
 			;;
+		2400)
+			crawl "${1}2,400 hosts, one process" "$2" "$seconds" 1.0s 2400 400 64
+			crawl "${1}2,400 hosts that answer after 3 s, one process" "$2" "$seconds" 3.0s 2400 400 256
+			crawl "${1}2,400 hosts that answer after 3 s, three slaves" "$2" "$seconds" 3.0s 2400 400 "86 85 85"
+			crawl "${1}240 hosts that answer after 0.05 s, one process" "$2" "$seconds" 0.05s 240 800 4
+			;;
 		timetable)
 			crawl "${1}24 hosts that are revisited, one process" "$2" "$((2 * seconds))" 1.0s 24 6 4 "${timed[@]}"
 			crawl "${1}24 hosts that are revisited, two slaves" "$2" "$((2 * seconds))" 1.0s 24 6 "2 2" "${timed[@]}"
 			;;
+		kill)
+			killed=1
+			crawl "${1}240 hosts, three slaves, a slave and the master killed" "$2" "$seconds" 0.2s 240 400 "6 5 5"
+			crawl "${1}24 hosts that are revisited, two slaves, a slave and the master killed" "$2" "$((4 * seconds))" 1.0s 24 6 "2 2" \
+				"${timed[@]}"
+			killed=
+			;;
+		grid) go test ./cmd/embedded -run TestConnectionsAndTimetablesAreKept -grid -v -timeout 2h | grep promises_test.go || failed=1 ;;
 		esac
 	done
 }

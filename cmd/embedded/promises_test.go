@@ -1,0 +1,188 @@
+package embedded_test
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"henro/actors/actortest"
+	"henro/actors/politeness"
+	"henro/cmd/embedded/crawltest"
+	"henro/cmd/fakeweb"
+	"henro/master"
+)
+
+var grid = flag.Bool("grid", false, "all webs of TestConnectionsAndTimetablesAreKept, up to 2,400 hosts, and a line for each")
+
+// promiseFloor is the least interval of the hosts of TestConnectionsAndTimetablesAreKept.
+const promiseFloor = time.Second
+
+// promised is a web of hosts that all answer after e, and the connections of the crawl: S and C of equations (6) to (11).
+type promised struct {
+	hosts, connections int
+	e                  time.Duration
+}
+
+// Equations (6) to (11), by the log of the web. Where more hosts wait than there are connections, these are occupied for
+// 0.8 of the time: Σe/(C·τ). Of hosts that are called feasible 0.95 of the visits come within one interval of their time.
+// No host is asked before its interval is over, and no more requests are under way than connections.
+func TestConnectionsAndTimetablesAreKept(t *testing.T) {
+	webs := []promised{{24, 4, time.Second}}
+	if *grid {
+		webs = nil
+		for _, hosts := range []int{24, 240, 2400} {
+			for _, connections := range []int{4, 16, 64, 256} {
+				for _, e := range []time.Duration{50 * time.Millisecond, 200 * time.Millisecond, time.Second, 3 * time.Second} {
+					if hosts > connections { // else nothing is scarce
+						webs = append(webs, promised{hosts, connections, e})
+					}
+				}
+			}
+		}
+	}
+	for _, w := range webs {
+		name := fmt.Sprintf("S=%d,C=%d,e=%v", w.hosts, w.connections, w.e)
+		t.Run(name+",new pages", func(t *testing.T) { synctest.Test(t, w.newPages) })
+		t.Run(name+",revisits", func(t *testing.T) { synctest.Test(t, w.revisits) })
+	}
+}
+
+// crawl crawls the web, of so many pages a host, for a while; it gives what the web saw in that time, and what is said of
+// each host then.
+func (w promised) crawl(t *testing.T, pages int, lasts time.Duration, change func(*master.Options)) ([]fakeweb.Entry,
+	map[string]string) {
+	t.Helper()
+	web, err := fakeweb.New(fakeweb.Options{Seed: 7, Hosts: w.hosts, Domains: w.hosts, Pages: pages, PageBytes: 256,
+		LogEntries: 1 << 20, Latency: fakeweb.Latency{Mean: w.e},
+		Changes: fakeweb.Changes{Share: 1, Fastest: time.Second, Slowest: 2 * time.Second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	crawl := crawltest.Of(t, t.TempDir(), web, -1, func(o *master.Options) {
+		o.Hosts.Politeness.Floor, o.For = promiseFloor, lasts+time.Minute
+		change(o)
+	})
+	crawl.Work.Connections = w.connections
+	var log []fakeweb.Entry
+	verdicts := map[string]string{}
+	if _, err := crawl.Run(t.Context(), func(ctx context.Context, node *master.Node) error {
+		actortest.Pass(lasts)
+		log = web.Log()
+		for _, pace := range fakeweb.Paces(log) {
+			if pace.Shortest > 0 && pace.Shortest < promiseFloor+w.e {
+				t.Errorf("%s was asked again after %v", pace.Origin, pace.Shortest)
+			}
+			host, err := node.Reading().Host(pace.Origin)
+			if err != nil {
+				return err
+			}
+			verdicts[pace.Origin] = host.Schedule.Verdict
+		}
+		<-ctx.Done()
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return log, verdicts
+}
+
+// newPages: hosts with more new pages than can be visited. Connections are occupied as long as the interval (9) of the
+// hosts allows.
+func (w promised) newPages(t *testing.T) {
+	const warm, lasts = time.Minute, 5 * time.Minute
+	log, _ := w.crawl(t, 400, lasts, func(*master.Options) {})
+	begun := log[0].Start.Add(warm)
+	log = slices.DeleteFunc(log, func(e fakeweb.Entry) bool { return e.Start.Before(begun) })
+	most, took := together(log)
+	use := took.Seconds() / (float64(w.connections) * (lasts - warm).Seconds())
+	t.Logf("%d requests, at most %d together, Σe/(C·τ) %.2f of %.2f", len(log), most, use, w.bears())
+	if most > w.connections {
+		t.Errorf("%d requests were under way on %d connections", most, w.connections)
+	}
+	if use < 0.8*w.bears() {
+		t.Errorf("connections were occupied for %.2f of the time; hosts allow %.2f", use, w.bears())
+	}
+}
+
+// bears is the share of the time for which all connections can be occupied while no host is asked before its floor.
+func (w promised) bears() float64 {
+	return min(1, float64(w.hosts)/(promiseFloor+w.e).Seconds()*w.e.Seconds()/float64(w.connections))
+}
+
+// revisits: hosts whose timetables ask for 0.7 of what connections and intervals bear. The time queue lets a page come a
+// minute after its time, which is not counted as late.
+func (w promised) revisits(t *testing.T) {
+	const pages, share = 6, 0.7
+	perHost := w.bears() * float64(w.connections) / w.e.Seconds() / float64(w.hosts)
+	every := max(time.Minute, time.Duration(pages/(share*perHost)*float64(time.Second)))
+	log, verdicts := w.crawl(t, pages, 6*every, func(o *master.Options) {
+		o.Hosts.Continuous = true
+		r := &o.Hosts.Revisit
+		r.Min, r.Max, r.FirstMin, r.FirstMax, r.PriorMean = every, every+time.Second, every, every, every
+	})
+	var visits, late, feasible, feasibleAndLate int
+	byHost := map[string][]fakeweb.Entry{}
+	for _, entry := range log {
+		byHost[entry.Origin()] = append(byHost[entry.Origin()], entry)
+	}
+	end := log[len(log)-1].End
+	for origin, entries := range byHost {
+		var due, missed int
+		last := map[string]time.Time{}
+		for _, entry := range append(entries, fakeweb.Entry{Start: end}) {
+			for path, at := range last {
+				if path == entry.Path {
+					due++
+				}
+				if (path == entry.Path || entry.Path == "") && entry.Start.Sub(at) > 2*every+time.Minute {
+					missed++
+				}
+			}
+			if entry.Path != "/robots.txt" {
+				last[entry.Path] = entry.Start
+			}
+		}
+		visits, late = visits+due, late+missed
+		if verdicts[origin] == politeness.Feasible.String() {
+			feasible++
+			if float64(missed) > politeness.LateShare*float64(due) {
+				feasibleAndLate++
+			}
+		}
+	}
+	t.Logf("every %v: %d revisits, %d later than an interval after their time; %d of %d hosts feasible, %d of them late",
+		every, visits, late, feasible, len(byHost), feasibleAndLate)
+	if visits == 0 || feasible < len(byHost)/2 {
+		t.Errorf("%d revisits, %d of %d hosts are feasible, at %g of what they bear", visits, feasible, len(byHost), share)
+	}
+	if feasibleAndLate > 0 {
+		t.Errorf("%d hosts are called feasible and more than %g of their visits were late", feasibleAndLate,
+			politeness.LateShare)
+	}
+}
+
+// together is the greatest number of requests under way at once, and how long requests took in all.
+func together(log []fakeweb.Entry) (most int, took time.Duration) {
+	type step struct {
+		at time.Time
+		by int
+	}
+	var steps []step
+	for _, entry := range log {
+		steps = append(steps, step{entry.Start, 1}, step{entry.End, -1})
+		took += entry.End.Sub(entry.Start)
+	}
+	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(a.at.Compare(b.at), a.by-b.by) })
+	now := 0
+	for _, s := range steps {
+		now += s.by
+		most = max(most, now)
+	}
+	return most, took
+}
