@@ -38,9 +38,9 @@ has said nothing.`,
 		return printSlaves(cmd.OutOrStdout(), []lending.SlaveStatus{s})
 	}
 	cmd.AddCommand(
-		nodeCommand("slave", "drain", "Take a slave's hosts back and lend it none", `Take a slave's hosts back, after the
-request under way on each, and lend it no more. When it is "drained" its machine may be switched off and nothing has
-to be fetched again. It lasts until "henro slaves resume", or until the slave, or the master, is started again.`,
+		nodeCommand("slave", "drain", "Take a slave's hosts back and lend it none", `Take a slave's hosts back, after
+the request under way on each, and lend it no more. When it is "drained" its machine may be switched off and nothing
+has to be fetched again. It lasts until "henro slaves resume", or until the slave, or the master, is started again.`,
 			show),
 		nodeCommand("slave", "resume", "Lend to a drained slave again", "Lend hosts again to a slave that was drained.",
 			show))

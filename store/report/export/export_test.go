@@ -36,7 +36,8 @@ func source(t testing.TB, w tablestest.Web) *tables.Source {
 
 func run(t testing.TB, s *tables.Source, format, path string, names ...string) {
 	t.Helper()
-	if err := export.Run(context.Background(), s, export.Options{Tables: names, Format: format, Path: path}); err != nil {
+	o := export.Options{Tables: names, Format: format, Path: path}
+	if err := export.Run(context.Background(), s, o); err != nil {
 		t.Fatalf("%v to %s: %v", names, format, err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*.part")); len(left) > 0 {
