@@ -26,19 +26,19 @@ type Figures struct {
 	Role      Role
 	Term      uint64
 	Last      uint64 // index of the last entry in its log
-	Committed uint64 // of the last one that it knows a majority to have
-	Applied   uint64 // of the last one that its state has
+	Committed uint64 // index of the last entry that a majority has, as far as it knows
+	Applied   uint64 // index of the last entry that its state has
 
 	Silence       time.Duration // since it heard of the leader; 0: it leads, or never did
-	LeaderChanges uint64        // that another member led than before
+	LeaderChanges uint64        // how often another member led than before
 	Checkpoints   uint64        // made
 	Received      uint64        // copies of the state received, because it was far behind or new
 	Sent          uint64        // such copies sent
 
-	Members []Member // while it leads: as it saw them when it tended the group last
+	Members []Member // while it leads: all members, as of the last Tend
 }
 
-// counts are of this process.
+// counts are those of Figures, since the start of this process.
 type counts struct {
 	leaderChanges, checkpoints, received, sent atomic.Uint64
 }
@@ -91,7 +91,7 @@ func (g *Group) Has(name, address string) bool {
 	return ok && string(server.Address) == address
 }
 
-// observe counts the leaders, of whom the last one is remembered.
+// observe counts changes of the leader, and cuts connections to the one before.
 func (g *Group) observe(o *raft.Observation) bool {
 	if led, ok := o.Data.(raft.LeaderObservation); ok {
 		g.cutPassages(led.LeaderAddr)

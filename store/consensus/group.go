@@ -22,10 +22,10 @@ type Options struct {
 	// State is the directory of the state; the log lies beside it, in store.LogDir.
 	State string
 
-	// Store says how the state is opened; it is a replica in any case.
+	// Store says how the state is opened; Replica is set in any case.
 	Store store.Options
 
-	// Name is that of this member, as in its certificate; never given to another.
+	// Name is the name of this member, as in its certificate. It is never given to another.
 	Name string
 
 	// Address is "ip:port" at which the others reach this member.
@@ -42,22 +42,23 @@ type Options struct {
 	// CheckpointEntries is after how many entries the state is synced and the log cut. Default 2,048.
 	CheckpointEntries uint64
 
-	// CheckpointGrowth is by how many bytes, or else by which quarter, the file of a partition may grow until there is
-	// a checkpoint before its time: what is freed meanwhile of a file that grows cannot be used again. Default 16 MB.
+	// CheckpointGrowth is by how many bytes, or by a quarter if that is more, the file of a partition may grow until a
+	// checkpoint is made before its time: until then pages that the file frees cannot be used again. Default 16 MB.
 	CheckpointGrowth int64
 
 	// KeepEntries is how many entries before the checkpoint are kept: a member that is further behind gets the files.
 	// Default 10,000.
 	KeepEntries uint64
 
-	// KeepBytes bounds them too, by their mean size. Default 512 MB: the files of a crawl are no smaller.
+	// KeepBytes bounds the entries kept by bytes, too, reckoned from their mean size. Default 512 MB: to send the files
+	// of a crawl is no less.
 	KeepBytes uint64
 
 	// Log takes Raft's lines.
 	Log hclog.Logger
 
-	// grace is how long connections of visitors to a member that handed the lead over are kept: an answer to what moved
-	// the lead may be under way. Default 3 s.
+	// grace is how long connections of visitors to a member that handed the lead over are kept: the answer to the
+	// request that moved the lead may be under way. Default 3 s.
 	grace time.Duration
 }
 
@@ -70,17 +71,17 @@ func DefaultOptions() Options {
 
 // Bounds of a group.
 const (
-	checkEvery     = 10 * time.Second // whether a checkpoint is wanted
-	enqueueTimeout = 5 * time.Second  // until Raft takes an entry
-	rpcTimeout     = 10 * time.Second // for 256 kB of a file that is streamed, and for other calls
+	checkEvery     = 10 * time.Second // how often Raft looks whether a checkpoint is due
+	enqueueTimeout = 5 * time.Second  // how long Raft may take to accept an entry
+	rpcTimeout     = 10 * time.Second // for 256 kB of a file that is streamed, and for each other call
 	// Entries sent at once; Raft bounds no bytes. Full batches have some 4 MB, so a message stays below 16 MB. While a
 	// member received 64 of them that it lacked, the heaps of three members grew by 266 to 314 MB; with 16 by 450 to
 	// 462, and no faster (20 to 28 entries/s, 13 to 21; BenchmarkCatchUp/4096kB, GOGC=10, three runs each in turns on
 	// a busy machine). With 10 kB the two were not told apart. The leader syncs so many commits and one more at once:
 	// as many as a new state has partitions.
 	maxAppendEntries = 4
-	keptConnections  = 3 // to each member, idle
-	cachedEntries    = 8 // the last ones, which both replication and followers read again
+	keptConnections  = 3 // idle connections kept to each member
+	cachedEntries    = 8 // the last entries: replication and followers read them again
 	lockTimeout      = 2 * time.Second
 )
 
@@ -93,7 +94,7 @@ type Group struct {
 	confirmed atomic.Bool // another member has called this one by its identity
 	port      *port
 	transport *raft.NetworkTransport
-	failing   atomic.Bool // nothing more is applied
+	failing   atomic.Bool // an entry could not be applied: no more are
 	failed    chan error  // holds why
 	counts    counts
 	seen      atomic.Pointer[[]Member] // by Tend
@@ -105,18 +106,18 @@ type Group struct {
 	watching  sync.WaitGroup
 
 	applied struct{ entries, bytes atomic.Uint64 } // since the last checkpoint
-	full    chan struct{}                          // holds one when there should be a checkpoint
-	running sync.WaitGroup                         // what Raft's end ends
+	full    chan struct{}                          // holds one when a checkpoint is wanted before its time
+	running sync.WaitGroup                         // goroutines that end when this member leaves
 
 	passing  sync.Mutex
 	passages map[*passage]struct{}
 
-	applying sync.Mutex   // an entry is applied, or a copy of the state begun
-	use      sync.RWMutex // of the state, which one that is received replaces
+	applying sync.Mutex   // held while an entry is applied, or a copy of the state begins
+	use      sync.RWMutex // held for reading while the state is used: a received one replaces it
 	state    *store.State // nil: none was received yet
 }
 
-// ErrNoState is returned by a member that was not added yet: it has received nothing.
+// ErrNoState is returned by a member that has no state: it was not added to a group yet.
 var ErrNoState = errors.New("this master has received no state yet")
 
 // Start starts a member, which takes over the listener.
@@ -188,7 +189,7 @@ func (g *Group) open(l net.Listener, s Security) (err error) {
 	return nil
 }
 
-// checkpoints makes those that are wanted before their time.
+// checkpoints makes the checkpoints that are wanted before their time.
 func (g *Group) checkpoints() {
 	for {
 		select {
@@ -202,9 +203,9 @@ func (g *Group) checkpoints() {
 	}
 }
 
-// found begins a group. Its first entry, which names the member, is said to be in a snapshot already, so that whoever
-// is added gets the files, as they were before the first batch: raft.BootstrapCluster would have the log begin there.
-// Entries of a group that was before count as applied: the log begins behind them.
+// found begins a group with a snapshot instead of a first entry, so that a member that is added gets the files: with
+// raft.BootstrapCluster it would get the log alone, and the state has more than that. Entries of an earlier group count
+// as applied: the log begins behind them.
 func (g *Group) found(self raft.Server, s *snapshots) error {
 	first := uint64(1)
 	for _, p := range g.state.Partitions {
@@ -214,7 +215,7 @@ func (g *Group) found(self raft.Server, s *snapshots) error {
 		}
 		first = max(first, applied+1)
 	}
-	term := max(1, g.state.Term()) // later ones are greater than that of the master who had the state alone
+	term := max(1, g.state.Term()) // later terms are greater than that of the master which had the state alone
 	begin, err := s.Create(1, first, term, raft.Configuration{Servers: []raft.Server{self}}, first, nil)
 	if err != nil {
 		return err
@@ -231,9 +232,9 @@ type Leadership struct {
 	lostAt map[string]time.Time // by member: since when it does not answer
 }
 
-// Lead waits until this member, which was elected, has applied all that was committed before, or returns
-// store.ErrNotLeader.
-// From then on what is committed to the state goes to all members, until this leadership has ended.
+// Lead waits until this member, which was elected, has applied all that was committed before. From then on what is
+// committed to the state goes to all members, until this leadership has ended. It returns store.ErrNotLeader if that
+// has happened already.
 func (g *Group) Lead() (*Leadership, error) {
 	term := g.raft.CurrentTerm()
 	if g.raft.State() != raft.Leader {
@@ -258,14 +259,14 @@ func (g *Group) Lead() (*Leadership, error) {
 	return l, nil
 }
 
-// End lets the state be replaced.
+// End ends the leadership here: the state may be replaced by one that is received.
 func (l *Leadership) End() {
-	_ = l.State.Replicate(l.Term, nil) // which reads nothing then
+	_ = l.State.Replicate(l.Term, nil) // never fails without a function
 	l.use.RUnlock()
 }
 
 // commit is Partition.Commit on a majority of the members. After store.ErrNotLeader nothing was done; after any other
-// error the batch may have been committed or not, as the new leader knows.
+// error only the new leader knows whether the batch was committed.
 func (l *Leadership) commit(partition int, b *store.Batch) (store.Outcome, error) {
 	batch, err := b.MarshalBinary()
 	if err != nil {
@@ -284,8 +285,8 @@ func (l *Leadership) commit(partition int, b *store.Batch) (store.Outcome, error
 	return r.outcome, r.err
 }
 
-// await waits for the answer of Raft, or until Raft has ended: what it had committed and not applied yet, and a lead
-// that was to be moved, it then leaves without an answer (raft 1.8, runFSM), and whoever waits for that waits on.
+// await waits for the answer of Raft, or until Raft has ended. When Raft ends it leaves some without an answer (raft
+// 1.8, runFSM): entries that are committed and not applied yet, and a lead that was to be moved.
 func (g *Group) await(f raft.Future) error {
 	answer := make(chan error, 1)
 	go func() { answer <- f.Error() }()
@@ -309,8 +310,8 @@ func entry(term uint64, partition int, batch []byte) []byte {
 
 const entryHead = 10
 
-// Elected receives true when this member begins to lead and false when it ceases to. Of several changes it receives
-// the last.
+// Elected receives true when this member begins to lead and false when it ceases to. Of several changes that were not
+// received it has the last.
 func (g *Group) Elected() <-chan bool { return g.raft.LeaderCh() }
 
 // Failed receives the error of an entry that could not be applied here; the member has left the group by then.
@@ -349,7 +350,7 @@ func (g *Group) Close() (err error) {
 	return errors.Join(err, g.closeFiles())
 }
 
-// leave ends what others hear of this member. Its state stays open.
+// leave ends this member's part in the group. Its state stays open.
 func (g *Group) leave() (err error) {
 	g.closing.Do(func() {
 		close(g.left)
@@ -383,7 +384,7 @@ type result struct {
 
 // Apply applies one entry.
 func (m *machine) Apply(log *raft.Log) any {
-	if m.failing.Load() { // also after failed was read
+	if m.failing.Load() { // even when Failed was received already
 		return result{err: errors.New("an entry before could not be applied")}
 	}
 	m.applied.entries.Add(1)
@@ -426,8 +427,8 @@ func (m *machine) apply(log *raft.Log) (r result) {
 	return r
 }
 
-// fail has the member leave for good. Who calls is waited for by that; calls of others would wait for an answer until
-// then.
+// fail has the member leave for good: in a goroutine, since Raft's end waits for the caller. It is not left to the
+// receiver of Failed, since the calls of others would wait for their answers until then.
 func (g *Group) fail(err error) {
 	if g.failing.CompareAndSwap(false, true) {
 		g.failed <- err
@@ -456,7 +457,7 @@ func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	return persisted{}, m.state.Checkpoint()
 }
 
-// Restore goes on with the state that was received, which lies ready: the snapshot's sink has written it.
+// Restore goes on with the state that was received. The sink of the snapshot has written its files already.
 func (m *machine) Restore(received io.ReadCloser) (err error) {
 	m.counts.received.Add(1)
 	if err := received.Close(); err != nil {

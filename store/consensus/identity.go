@@ -51,8 +51,8 @@ func (g *Group) identify() error {
 	return g.log.Set(identityLog, g.own[:])
 }
 
-// isCalled reports whether a member that calls expects this one. Who knows no identity is heard only when this one was
-// called by its own before.
+// isCalled reports whether a member that calls expects this one. A caller that knows no identity of this member is
+// heard only if another one has called it by its identity before.
 func (g *Group) isCalled(expected identity) bool {
 	if expected == (identity{}) {
 		return g.confirmed.Load()
@@ -66,7 +66,7 @@ func (g *Group) isCalled(expected identity) bool {
 	return true
 }
 
-// membersMeta is where the state has the identities of all that have been members, by name, as JSON.
+// membersMeta is where the state has, as JSON, the identities of all members that there have been, by name.
 const membersMeta = "masters"
 
 // known are the identities of members as far as the log was applied here.
@@ -119,8 +119,8 @@ func (l *Leadership) introduce(name string, i identity) error {
 	return nil
 }
 
-// admit reports why a master may not become a member, and introduces it if it may: the one that was a member before, or
-// one whose log is empty.
+// admit introduces a master that may become a member, or reports why it may not. One may if it was a member before, or
+// its log is empty.
 func (l *Leadership) admit(name string, s Status) error {
 	switch known := l.identityOf(name); {
 	case s.Name != name:

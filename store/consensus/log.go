@@ -27,7 +27,7 @@ import (
 // Files of a log, beside its segments.
 const (
 	marksName  = "marks.db" // term, vote, identity, and which segments there are
-	oneSegment = 16 << 20   // bytes of a file of entries: one that is not needed any more is removed as a whole
+	oneSegment = 16 << 20   // bytes of a file of entries: a file is removed as a whole when none of it is needed
 )
 
 // What marks.db holds: one bucket.
@@ -50,7 +50,7 @@ func (d *damagedLog) Error() string {
 
 func (d *damagedLog) Is(target error) bool { return target == store.ErrCorrupt }
 
-// ofLog tells damage of a log from all else that opening it may meet.
+// ofLog makes a damagedLog of an error that means damage; other errors stay as they are.
 func ofLog(dir string, err error) error {
 	var words *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -67,25 +67,25 @@ func Started(state string) bool {
 	return err == nil
 }
 
-// init gives the standard logger back, which a module that raft-wal imports for its own files, and henro does not use
-// (coreos/pkg/capnslog), takes over in every program that has it.
+// init gives the standard logger its output and flags back. A module that raft-wal imports (coreos/pkg/capnslog), and
+// that henro does not use, takes the logger over in every program that is linked with it.
 func init() {
 	stdlog.SetOutput(os.Stderr)
 	stdlog.SetFlags(stdlog.LstdFlags)
 }
 
-// log is the entries of a member in files to which they are appended (hashicorp/raft-wal), and beside them a bbolt file
-// of what changes with an election or a new file. An entry of 400 kB that shares a leaf of bbolt with others is written
-// anew with each of them.
+// log has the entries of a member in files to which they are appended (hashicorp/raft-wal), and beside them a bbolt
+// file of what changes with an election or a new file. Entries are not in bbolt: one of 400 kB that shares a leaf with
+// others would be written again with each of them.
 type log struct {
 	*wal.WAL
-	lost   func(error) // takes why nothing can be appended before a new start
-	broken atomic.Pointer[error]
+	lost   func(error)           // takes the reason when nothing can be appended before a new start
+	broken atomic.Pointer[error] // that reason; nil: entries can be appended
 }
 
-// StoreLogs appends entries. Ahead of the next one are those behind a copy of the state that was received: what is here
-// is in it, and was to be removed when the process died or the disk was full. When the next file could not be begun,
-// the log is one that has ended.
+// StoreLogs appends entries. If there is a gap before them, a copy of the state was received that has all entries of
+// the log: they were to be removed then, but the process died or the disk was full, so they are removed now. If the
+// next file cannot be begun, nothing more can be appended.
 func (l *log) StoreLogs(entries []*raft.Log) error {
 	if broken := l.broken.Load(); broken != nil {
 		return *broken
@@ -106,8 +106,9 @@ func (l *log) StoreLogs(entries []*raft.Log) error {
 // StoreLog is StoreLogs of one.
 func (l *log) StoreLog(entry *raft.Log) error { return l.StoreLogs([]*raft.Log{entry}) }
 
-// DeleteRange cuts the log off at one end. A file whose index could not be written, with its last entries cut off,
-// counts as one that has it the next time (raft-wal 0.4, ForceSeal), and could not be read after a new start.
+// DeleteRange cuts the log off at one end. If cutting off the last entries fails before the index of a file is written,
+// raft-wal 0.4 (ForceSeal) takes the index for written the next time, and the file could not be read after a new start:
+// so nothing more is written.
 func (l *log) DeleteRange(from, to uint64) error {
 	if broken := l.broken.Load(); broken != nil {
 		return *broken
@@ -123,15 +124,15 @@ func (l *log) DeleteRange(from, to uint64) error {
 	return err
 }
 
-// breaks has nothing more written until the log is opened again.
+// breaks notes why nothing more is written until the log is opened again.
 func (l *log) breaks(err error) error {
 	l.broken.Store(&err)
 	l.lost(err)
 	return err
 }
 
-// GetLog reads an entry. What was cut off is not there, also while its file is, so that a member is behind the log or
-// not whether or not the log was opened since.
+// GetLog reads an entry. An entry that was cut off is not found even while its file is there: whether a member is
+// behind the log does not depend on whether the log was opened since.
 func (l *log) GetLog(index uint64, entry *raft.Log) error {
 	first, err := l.FirstIndex()
 	if err == nil && index < first {
@@ -153,8 +154,8 @@ func openLog(dir string, says hclog.Logger, lost func(error)) (*log, error) {
 	return &log{WAL: entries, lost: lost}, nil
 }
 
-// marks is types.MetaStore: bbolt, opened as everywhere here (raft-wal's own waits without end for another process, and
-// flushes directories, which Windows refuses).
+// marks is types.MetaStore: a bbolt file, opened as every other in henro. (raft-wal's own waits without end for another
+// process that has the file open, and flushes directories, which Windows refuses.)
 type marks struct{ db *bbolt.DB }
 
 // Load implements types.MetaStore.
@@ -178,8 +179,8 @@ func (m *marks) Load(dir string) (s types.PersistentState, err error) {
 	return s, errors.Join(err, fsync.Dir(dir))
 }
 
-// unseal lets the last file take entries again which was full when its process died, before the marks had the next one:
-// raft-wal 0.4 opens it, and then refuses every entry. What is whole of it goes into a file in its place.
+// unseal copies the last file if it was full when the process died, before the marks had the next one: raft-wal 0.4
+// opens such a file, and then refuses every entry. Its whole entries go into a new file, which takes more.
 func (m *marks) unseal(dir string, s *types.PersistentState) error {
 	if len(s.Segments) == 0 || !s.Segments[len(s.Segments)-1].SealTime.IsZero() {
 		return nil
@@ -192,12 +193,12 @@ func (m *marks) unseal(dir string, s *types.PersistentState) error {
 	if err != nil {
 		return err
 	}
-	defer full.Close() // which was read
+	defer full.Close() // it was only read
 	if sealed, _, err := full.Sealed(); err != nil || !sealed {
 		return err
 	}
 	last.BaseIndex, last.ID = last.MinIndex, s.NextSegmentID
-	last.SizeLimit = 4 * oneSegment // the last entries lie behind its limit
+	last.SizeLimit = 4 * oneSegment // the last entries go beyond the limit of a file
 	s.NextSegmentID++
 	var entries []types.LogEntry
 	for i := last.MinIndex; i <= full.LastIndex(); i++ {
@@ -257,9 +258,9 @@ func (m *marks) Close() error {
 	return m.db.Close()
 }
 
-// segments is types.SegmentFiler, but that a file is only read once it is full: raft-wal 0.4 reads it through what
-// wrote it, which holds a buffer for its largest append until the file is removed: 40 MB of heap for 540 MB of entries
-// in a crawl of 260 pages/s, and as much as the files where as much is appended at once.
+// segments is types.SegmentFiler whose files are opened anew for reading when they are full. raft-wal 0.4 reads a full
+// file through its writer, which holds a buffer for its largest append until the file is removed: 40 MB of heap for 540
+// MB of entries in a crawl of 260 pages/s, and as much as the files if appends are as large.
 type segments struct{ *segment.Filer }
 
 // Create implements types.SegmentFiler.
@@ -302,7 +303,7 @@ func (f *filling) LastIndex() uint64 {
 	return f.SegmentWriter.LastIndex()
 }
 
-// Sealed implements types.SegmentWriter, which is asked behind each append.
+// Sealed implements types.SegmentWriter. raft-wal calls it after each append.
 func (f *filling) Sealed() (sealed bool, index uint64, err error) {
 	sealed, index, err = f.SegmentWriter.Sealed()
 	if _, before := f.SegmentWriter.(*full); err != nil || !sealed || before {
@@ -316,7 +317,7 @@ func (f *filling) Sealed() (sealed bool, index uint64, err error) {
 	}
 	f.changes.Lock()
 	defer f.changes.Unlock()
-	_ = f.SegmentWriter.Close() // all of it is synced
+	_ = f.SegmentWriter.Close() // an error loses nothing: all of it is synced
 	f.SegmentWriter = &full{SegmentReader: r, last: info.MaxIndex, index: index}
 	return true, index, nil
 }
@@ -339,8 +340,8 @@ func (f *full) ForceSeal() (uint64, error) { return f.index, nil }
 // LastIndex implements types.SegmentWriter.
 func (f *full) LastIndex() uint64 { return f.last }
 
-// files is types.VFS. Room for a file is not taken before it is written: with a full disk the next one can be begun all
-// the same, and entries are appended once there is room.
+// files is types.VFS. It takes no room for a file ahead: on a full disk the next file can be begun all the same, and
+// entries are appended once there is room.
 type files struct{}
 
 // ListDir implements types.VFS.
@@ -352,7 +353,7 @@ func (files) ListDir(dir string) (names []string, err error) {
 	return names, err
 }
 
-// Create implements types.VFS. A file that is there is of a process that died before the marks had it.
+// Create implements types.VFS. A file of the name is from a process that died before the marks had it.
 func (files) Create(dir, name string, _ uint64) (types.WritableFile, error) {
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
@@ -383,11 +384,11 @@ func (files) OpenWriter(dir, name string) (types.WritableFile, error) {
 	return &tail{File: f}, nil
 }
 
-// tail is the file to which entries are appended. What was torn off behind its end, by a crash or a full disk, goes
-// before more is written: it would stand behind that, and could be read as what follows.
+// tail is the file to which entries are appended. A piece of an entry behind its end, from a crash or a full disk, is
+// cut off before more is written: otherwise it might be read as the next entry.
 type tail struct {
 	*os.File
-	ends bool // with what was written last
+	ends bool // with the last whole write
 }
 
 // WriteAt implements io.WriterAt.

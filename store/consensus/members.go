@@ -34,8 +34,8 @@ type Member struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`
 	Voter   bool   `json:"voter"`          // it may lead, and counts for a majority
-	Leads   bool   `json:"leads"`          //
-	Lost    string `json:"lost,omitempty"` // why it did not answer; empty: it did
+	Leads   bool   `json:"leads"`          // it is the leader
+	Lost    string `json:"lost,omitempty"` // why it is not there: no answer, or a wrong one; empty: it is
 	Behind  uint64 `json:"behind"`         // entries that its state lacks
 }
 
@@ -79,18 +79,17 @@ func (g *Group) Members(ctx context.Context) ([]Member, error) {
 	return all, nil
 }
 
-// caughtUp is how many entries a member may lack to become a voter: less than a second's.
+// caughtUp is how many entries a member may lack and become a voter: less than a second brings.
 const caughtUp = 64
 
 // goneAfter is how long a voter may be away until another one takes its place: longer than a restart of its machine.
 const goneAfter = 5 * time.Minute
 
 // Tend keeps the group as it should be; the leader calls it now and then. present are the masters that are there, with
-// their addresses. One that is no member is added, without a vote. Then the number of voters is kept odd, as an even
-// one survives no more deaths: two that have caught up become voters together, and one that has takes the place of a
-// voter that has been gone for a while. Such a one is removed only when three others are there: with fewer nothing
-// would be won.
-// What it returns of masters that may not become members does not keep it from the rest.
+// their addresses. One that is no member is added, without a vote. The number of voters is kept odd, as one more
+// survives no more deaths: two members that have caught up become voters together, or one takes the place of a voter
+// that has been gone for a while. That voter is removed only when three others are there: with fewer nothing would be
+// won. Tend goes on if a master may not become a member, and returns why in the end.
 func (l *Leadership) Tend(ctx context.Context, present []Member) (refused error) {
 	all, err := l.Members(ctx)
 	if err != nil {
@@ -111,7 +110,7 @@ func (l *Leadership) Tend(ctx context.Context, present []Member) (refused error)
 			err = l.admit(p.Name, s)
 		case s.Name == p.Name && l.differs(p.Name, s):
 			err = errAnotherDisk
-		case all[i].Voter: // it was started again elsewhere
+		case all[i].Voter: // it was started again at another address
 			add = l.raft.AddVoter
 		}
 		if err == nil {
@@ -170,7 +169,7 @@ func (l *Leadership) Leads() bool {
 // Leave hands the leadership over to the voter that has caught up best.
 func (g *Group) Leave() error { return g.await(g.raft.LeadershipTransfer()) }
 
-// Remove ends a membership; the leader does.
+// Remove ends a membership. It is called on the leader.
 func (g *Group) Remove(name string) error {
 	if name == g.o.Name {
 		return errors.New("the master that leads cannot be removed: move the leadership first")

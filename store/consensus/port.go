@@ -18,7 +18,7 @@ import (
 // Bounds of a port.
 const (
 	maxGreetings  = 64              // connections that have not said yet who they are, or are being answered
-	greetingWait  = 5 * time.Second // for that
+	greetingWait  = 5 * time.Second // how long that may take
 	maxUnaccepted = 16              // connections that Raft has not taken
 	maxStatus     = 64 << 10        // bytes of a Status
 )
@@ -27,19 +27,19 @@ const (
 const (
 	forRaft   = 1 // behind it stands the identity that the member is expected to have
 	forStatus = 2
-	forHTTP   = 3 // requests of people, which a member that follows passes on
+	forHTTP   = 3 // requests over HTTP that a member which follows passes on
 )
 
 // Security is who may connect.
 type Security struct {
-	// TLS is that of cluster.Keys, which admits all nodes that have the key, slaves too. nil: none, and only loopback
-	// may be bound.
+	// TLS is the configuration of cluster.Keys, which admits all nodes that have the key, slaves too. nil: no TLS, and
+	// only loopback may be bound.
 	TLS *tls.Config
 
 	// Admits says which names in certificates are those of masters. Without TLS it is not asked.
 	Admits func(name string) bool
 
-	// Dial takes the place of TCP and TLS, for networks that are simulated. nil: nothing does.
+	// Dial takes the place of TCP and TLS in simulated networks. nil: TCP is used.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 }
 
@@ -67,10 +67,10 @@ type port struct {
 	Security
 	listener net.Listener
 	status   func() Status
-	isCalled func(identity) bool           // whether this member has the identity
-	known    func(address string) identity // of another member; none: not known
-	turns    chan struct{}
-	conns    chan net.Conn // for Raft
+	isCalled func(identity) bool           // Group.isCalled
+	known    func(address string) identity // identity of the member at an address; none: it is not known
+	turns    chan struct{}                 // holds one for each greeting under way
+	conns    chan net.Conn                 // for Raft
 	visitors atomic.Pointer[visitors]
 	ready    chan struct{} // closed when the functions may be called
 	done     chan struct{}
@@ -199,7 +199,7 @@ func (p *port) Addr() net.Addr { return p.listener.Addr() }
 func (p *port) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	from := &net.Dialer{} // of the address at which it receives, if it is one: others see who calls
+	from := &net.Dialer{} // from the address at which this member receives, so that others see who calls
 	if own, ok := p.Addr().(*net.TCPAddr); ok && !own.IP.IsUnspecified() {
 		from.LocalAddr = &net.TCPAddr{IP: own.IP}
 	}

@@ -20,9 +20,9 @@ type Recovered struct {
 	Members []string // of the group that was given up, as this member knew it
 }
 
-// Recover makes the copy of the state that one member has the state of a master alone, and gives the group up: what the
-// log of this member has is in it, whether or not a majority had it, and what only others have is not. No process may
-// have the state open. The log is kept beside it as masters.old.
+// Recover gives the group up, and makes this member's copy of the state that of a master alone. What the log of this
+// member has is in it, whether or not a majority had it; what only others have is not. No process may have the state
+// open. The log is kept beside it as masters.old.
 func Recover(state string, o store.Options) (r Recovered, err error) {
 	if !Started(state) || !store.HasReplica(state) {
 		return r, fmt.Errorf("recover %s: this master has had no others, or no state yet", state)
@@ -59,7 +59,7 @@ func LastEntry(state string) (uint64, error) {
 	return last, errors.Join(err, log.Close())
 }
 
-// takeLog applies all entries, and forgets who the members were: none of them may come back with its log.
+// takeLog applies all entries of the log, and forgets who the members were: none of them may come back with its log.
 func (g *Group) takeLog(dir string) (r Recovered, err error) {
 	kept, err := (&snapshots{group: g, dir: dir}).List()
 	if err != nil {

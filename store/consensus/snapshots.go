@@ -15,7 +15,7 @@ import (
 	"henro/store/fsync"
 )
 
-// snapshots are what Raft knows of checkpoints: of the last one, whose files are those of the state.
+// snapshots is raft.SnapshotStore. There is one snapshot, the last checkpoint: its files are those of the state.
 type snapshots struct {
 	group *Group
 	dir   string
@@ -23,14 +23,14 @@ type snapshots struct {
 
 func (s *snapshots) path() string { return filepath.Join(s.dir, "snapshot.json") }
 
-// Create begins a snapshot: of this member, to which nothing is written, or of the leader's files.
+// Create begins a snapshot: a checkpoint of this member, to which nothing is written, or one with files of the leader.
 func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, members raft.Configuration,
 	membersIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
 	return &sink{snapshots: s, meta: raft.SnapshotMeta{Version: version, ID: "checkpoint", Index: index, Term: term,
 		Configuration: members, ConfigurationIndex: membersIndex}}, nil
 }
 
-// List is the last one.
+// List is the last snapshot.
 func (s *snapshots) List() ([]*raft.SnapshotMeta, error) {
 	b, err := os.ReadFile(s.path())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,14 +43,14 @@ func (s *snapshots) List() ([]*raft.SnapshotMeta, error) {
 	return []*raft.SnapshotMeta{meta}, err
 }
 
-// Open streams the files of the state, as they are now. What sends them to a member that does not answer goes on for
-// some 10 s after the lead was lost (raft 1.8, replicateTo): such a member, come back, got them of both leaders.
+// Open streams the files of the state, as they are now. Only the leader does: Raft (1.8, replicateTo) goes on for some
+// 10 s after the lead was lost, and a member that came back got the files from both leaders.
 func (s *snapshots) Open(string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	all, err := s.List()
 	if err != nil || len(all) == 0 {
 		return nil, nil, errors.Join(err, fs.ErrNotExist)
 	}
-	if store.Received(s.group.o.State) { // here, and Restore is about to open it
+	if store.Received(s.group.o.State) { // the files are here, and Restore is about to open them
 		return all[0], io.NopCloser(strings.NewReader("")), nil
 	}
 	<-s.group.port.ready
@@ -72,7 +72,7 @@ func (s *snapshots) Open(string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	}
 }
 
-// stream writes a copy of the state, while it is used, after it has reported how long that is.
+// stream writes a copy of the state, which is used meanwhile. It reports the size before.
 func (g *Group) stream(w io.Writer, size chan<- int64) error {
 	g.use.RLock()
 	defer g.use.RUnlock()
@@ -101,8 +101,8 @@ type sink struct {
 	*snapshots
 	meta  raft.SnapshotMeta
 	files *io.PipeWriter // nil: nothing was written
-	done  chan error     // of what reads from it
-	whole func() error
+	done  chan error     // the error of what reads from files
+	whole func() error   // gives the files their names
 }
 
 func (s *sink) ID() string { return s.meta.ID }

@@ -18,7 +18,7 @@ var ErrNoLeader = errors.New("no master leads: henro masters says which are miss
 var ErrLeadLost = errors.New("the master that led does not answer, and leads no more: what was asked for may have " +
 	"been done or not; ask again in a few seconds")
 
-// visitors is a listener for requests of people that other members pass on.
+// visitors is a listener for requests over HTTP that other members pass on.
 type visitors struct {
 	port    *port
 	conns   chan net.Conn
@@ -27,7 +27,7 @@ type visitors struct {
 }
 
 // Visitors listens for requests over HTTP that members which follow pass on (DialLeader). There is one such listener at
-// a time; while there is none, they are refused.
+// a time; while there is none, the requests are refused.
 func (g *Group) Visitors() net.Listener {
 	v := &visitors{port: g.port, conns: make(chan net.Conn), done: make(chan struct{})}
 	g.port.visitors.Store(v)
@@ -85,7 +85,7 @@ func (g *Group) DialLeader(ctx context.Context) (net.Conn, error) {
 	return p, nil
 }
 
-// passage is a connection to the member that leads, or the making of one.
+// passage is a connection to the member that leads, or one that is being made.
 type passage struct {
 	net.Conn // nil: it is being made
 	group    *Group
@@ -113,7 +113,7 @@ func (p *passage) forget() {
 	p.end(nil)
 }
 
-// why is the error of a connection that was cut, in the place of what the network says of that.
+// why is ErrLeadLost for a connection that was cut for that, in the place of the network's error.
 func (p *passage) why(err error) error {
 	if err != nil && errors.Is(context.Cause(p.led), ErrLeadLost) {
 		return ErrLeadLost
@@ -121,10 +121,11 @@ func (p *passage) why(err error) error {
 	return err
 }
 
-// cutPassages ends the connections to members other than the one that leads now. One that has handed the lead over is
-// there to finish its answers, and has a while for that. One that has fallen silent, frozen or without power, says no
-// farewell: what is asked of it would be waited for. It is silent for a timeout when the first looks for another, and
-// with five members that may be before the last has missed as many of its words, which come each tenth to fifth.
+// cutPassages ends the connections to members other than the one that leads now. One that has handed the lead over has
+// a while to finish its answers. One that has fallen silent, frozen or without power, would not answer and not close
+// its connections. The first member looks for another leader after a timeout of silence; with five members the others
+// may have heard of the old one a little later, as it speaks each tenth to fifth of a timeout: so three quarters are
+// taken.
 func (g *Group) cutPassages(leads raft.ServerAddress) {
 	silent := time.Since(g.raft.LastContact()) >= g.o.Timeout*3/4
 	g.passing.Lock()

@@ -9,10 +9,10 @@ import (
 
 // watch has a follower look for a new leader as soon as the one that it has is silent for a timeout, in its turn.
 //
-// Raft by itself has each follower look at a random moment, between one timeout and three after the last word of the
-// leader. The first that looks is refused, since the others have not looked yet; the one that makes up the majority
-// decides when there is a leader again. In turns that is after a timeout and one turn, of three members. How long a
-// leader may be silent stays as it is, and so do the votes and the asking before them.
+// Raft by itself has each follower look at a random moment, between one timeout and three after the leader was last
+// heard. The first that looks is refused, since the others have not looked yet: there is a leader again when so many
+// have looked that they are a majority. In turns, with three members, that is after a timeout and one turn. How long a
+// leader may be silent stays as it is, and so do votes and pre-votes.
 type watch struct {
 	raft    *raft.Raft
 	self    raft.ServerID
@@ -23,9 +23,9 @@ type watch struct {
 
 // Parts of a timeout.
 const (
-	looks = 40 // there are in one
-	turns = 8  // too: in each there is time for a vote
-	still = 4  // a process that did not look for this part of it stood still itself
+	looks = 40 // looks in one timeout
+	turns = 8  // turns in one timeout: each has time for a vote
+	still = 4  // a process that has not looked for a quarter of a timeout stood still itself
 )
 
 // run watches until done is closed.
@@ -45,13 +45,13 @@ func (w *watch) run(done <-chan struct{}) {
 }
 
 // silent reports whether the leader has been silent until the turn of this member. A process that stood still itself
-// looks again, when what came meanwhile has been read.
+// must look once more: by then it has read what came meanwhile.
 func (w *watch) silent(now time.Time) bool {
 	late := now.Sub(w.lookedAt) > w.timeout/still
 	w.lookedAt = now
 	_, leader := w.raft.LeaderWithID()
 	since := now.Sub(w.raft.LastContact())
-	if late || since < w.timeout || w.raft.State() != raft.Follower || leader == "" { // none: it has looked for one
+	if late || since < w.timeout || w.raft.State() != raft.Follower || leader == "" { // no leader: it looks already
 		return false
 	}
 	f := w.raft.GetConfiguration()
@@ -68,12 +68,12 @@ func turn(all []raft.Server, self, leader raft.ServerID) int {
 	return max(0, at(self)-at(leader)-1+n) % max(1, n)
 }
 
-// expire has Raft look now: a timeout that has become shorter is looked at at once.
+// expire has Raft look now: it does so at once when its timeout becomes shorter.
 func (w *watch) expire() {
 	c := w.raft.ReloadableConfig()
 	c.HeartbeatTimeout = w.timeout - 1
 	if w.raft.ReloadConfig(c) == nil {
 		c.HeartbeatTimeout = w.timeout
-		_ = w.raft.ReloadConfig(c) // which was valid before
+		_ = w.raft.ReloadConfig(c) // never fails: it was valid before
 	}
 }
