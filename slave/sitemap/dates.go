@@ -121,7 +121,7 @@ func offset(text string) (time.Duration, bool) {
 	switch text[0] {
 	case '-':
 		sign = -1
-	case '+', ' ': // a plus that was taken for an encoded space
+	case '+':
 	default:
 		return 0, false
 	}
@@ -151,7 +151,8 @@ var zones = map[string]time.Duration{
 }
 
 // rfc822 reads the dates of RSS, "Sat, 07 Sep 2002 00:00:01 GMT": the weekday, the comma, the time and the zone may be
-// missing, the year may have two digits, day and month may be swapped, the month may be written out.
+// missing, the year may have two digits or come last, day and month may be swapped, the month may be written out. The
+// first word may be anything: a weekday in another language.
 func rfc822(text string) (time.Time, bool) {
 	words := strings.FieldsFunc(text, func(r rune) bool {
 		return r == ' ' || r == ',' || r == '-' && !strings.ContainsAny(text, ":") || r == '\t' || r == '\n'
