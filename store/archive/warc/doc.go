@@ -8,8 +8,9 @@
 // A file carries the suffix ".open" while it grows and loses it when it is finished. After a kill the suffix is still
 // there: Repair leaves its whole records in such a file, and finishes it. A Reader gives the records of any WARC, also
 // of the older and the sloppy ones found in the wild, one after the other in bounded memory; Walk goes on behind a
-// damaged stretch. (The two libraries called gowarc bound no header line, spool every block into memory or files, and
-// the one of them that reads zstd stops at the first damaged record.)
+// damaged stretch. (The Reader is our own: the two libraries called gowarc bound no header line, which took 1,043 MB of
+// heap for a file of 261 kB with one of 256 MB in it, spool every block into memory or files, and the one of them that
+// reads zstd stops at the first damaged record.)
 //
 // # What is stored of an exchange
 //
