@@ -8,8 +8,8 @@ import (
 	"henro/messages/weburl"
 )
 
-// TestACrawlThatIsStartedAgainInItsProcessKnowsItsSeeds, as a master does that founds a group: it was told what the
-// crawl is before it planted them. Else links that are judged before they are planted again are out of scope.
+// TestACrawlThatIsStartedAgainInItsProcessKnowsItsSeeds: a master that founds a group starts again by the definition
+// from before it planted them. Otherwise links that are judged before they are planted again would be out of scope.
 func TestACrawlThatIsStartedAgainInItsProcessKnowsItsSeeds(t *testing.T) {
 	o := DefaultOptions()
 	o.Dir = t.TempDir()

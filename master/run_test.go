@@ -14,7 +14,7 @@ import (
 	"henro/messages/weburl"
 )
 
-// TestTheNextMasterKnowsWhatWasOrderedOfTheRun: pause, and which start of a slave is to be lent nothing.
+// TestTheNextMasterKnowsWhatWasOrderedOfTheRun: that it is paused, and which slaves are to be lent nothing.
 func TestTheNextMasterKnowsWhatWasOrderedOfTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		system := actortest.System(t)

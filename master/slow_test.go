@@ -16,7 +16,7 @@ import (
 )
 
 // TestAPartitionThatCannotStoreHoldsWhatSlavesKeepAndNoMore: slaves repeat what is not stored every five seconds for as
-// long as it takes, and the master must not keep each time anew. How much there is at all is bounded by the windows of
+// long as it takes, and the master must not keep each time anew. How much there is at all is bounded by the room of
 // the slaves.
 func TestAPartitionThatCannotStoreHoldsWhatSlavesKeepAndNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

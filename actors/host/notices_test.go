@@ -17,8 +17,8 @@ import (
 	"henro/store"
 )
 
-// What a notice names that is not known becomes a candidate, with the depth of the page that may lead on furthest, and
-// no more of it than the record of notices lets through.
+// New URLs of a notice become candidates, with the depth of the page from which most links may be followed, and no more
+// of them than the record of notices allows.
 func TestANoticeNamesNewPages(t *testing.T) {
 	rules, err := scope.New(scope.DefaultOptions())
 	if err != nil {

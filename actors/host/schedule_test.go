@@ -73,7 +73,7 @@ func TestSilenceDelaysVisitsAsFarAsItIsToBeTrusted(t *testing.T) {
 	}
 }
 
-// TestVisitsThatCameLateAreCounted: later than an interval of their page after their time, of crawls that revisit.
+// A visit is late that comes more than an interval of its page after it was due. Only crawls that revisit count them.
 func TestVisitsThatCameLateAreCounted(t *testing.T) {
 	for _, c := range []struct {
 		sentence   string

@@ -247,7 +247,7 @@ func TestAFactThatOvertookAnotherIsNotTaken(t *testing.T) {
 }
 
 // A Host that fails while its lease is being written is started anew with that lease, and without the tasks that were
-// to go with it: nobody will ever hear of the lease, so it is ended.
+// to go with it: no slave will ever hear of the lease, so it is ended.
 func TestALeaseThatWasBeingWrittenWhenItsHostFailedIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, nil)

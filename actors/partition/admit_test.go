@@ -7,8 +7,8 @@ import (
 	"henro/store"
 )
 
-// A URL that many pages link to is an order of a batch once, and again only if more of the crawl can be reached by it.
-// Batches are stored in order, so one that is in an earlier batch needs none in this.
+// A URL that many pages link to is in a batch once, and again only if more links may be followed from it. Batches are
+// stored in order, so a URL that is in an earlier batch need not be in this one.
 func TestWhatIsInABatchIsAdmittedOnce(t *testing.T) {
 	p := &Partition{}
 	p.group.Next = newTurn(time.Now())

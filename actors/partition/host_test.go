@@ -16,7 +16,7 @@ import (
 
 const lone = "http://lone.test"
 
-// A Host that is started anew in the middle of a lease must find it, or it takes itself for free and is lent a second
+// A Host that is started anew in the middle of a lease must find it, or it would announce itself and be lent a second
 // time.
 func TestAPartitionKnowsTheOpenLeaseOfAHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 )
 
 // One quiet survey proves nothing: what was on its way between two partitions may have been counted by neither.
-func TestTheEndIsProvenByTwoQuietRoundsWithoutACommitBetween(t *testing.T) {
+func TestTheEndIsProvenByTwoQuietSurveysWithoutACommitBetween(t *testing.T) {
 	r := surveys{partitions: 2}
 	for i, step := range []struct {
 		sentence string

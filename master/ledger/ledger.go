@@ -59,8 +59,8 @@ type (
 		Slave, Boot string
 		At          time.Time
 	}
-	// WindowSet is how many leases a slave is willing to hold at once.
-	WindowSet struct {
+	// SlotsSet is how many leases a slave is willing to hold at once.
+	SlotsSet struct {
 		Slave, Boot string
 		Slots       int
 		At          time.Time
@@ -121,7 +121,7 @@ func (l Ledger) Updated(fact any) Ledger {
 		}
 		s.At = f.At
 		l.slaves = l.slaves.Set(f.Slave, s)
-	case WindowSet:
+	case SlotsSet:
 		if s, ok := l.slaves.Get(f.Slave); ok && s.Boot == f.Boot {
 			s.Slots, s.At = f.Slots, f.At
 			l.slaves = l.slaves.Set(f.Slave, s)

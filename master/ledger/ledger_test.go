@@ -26,7 +26,7 @@ func lease(id uint64, host, slave, boot string) ledger.Lease {
 
 func TestAHostIsLentOnce(t *testing.T) {
 	l := book(
-		ledger.SlaveWelcomed{Slave: "s1", Boot: "a"}, ledger.WindowSet{Slave: "s1", Boot: "a", Slots: 2},
+		ledger.SlaveWelcomed{Slave: "s1", Boot: "a"}, ledger.SlotsSet{Slave: "s1", Boot: "a", Slots: 2},
 		ledger.LeaseGranted{Lease: lease(1, "http://a.test", "s1", "a")},
 		ledger.LeaseGranted{Lease: lease(2, "http://a.test", "s2", "b")})
 	if got, _ := l.OfHost("http://a.test"); got.ID != 1 || l.OpenCount() != 1 {
@@ -41,7 +41,7 @@ func TestANewerBootOrphansTheLeasesOfTheOlder(t *testing.T) {
 	l := book(
 		ledger.SlaveWelcomed{Slave: "s1", Boot: "a"},
 		ledger.LeaseGranted{Lease: lease(1, "http://a.test", "s1", "a")},
-		ledger.SlaveWelcomed{Slave: "s1", Boot: "b"}, ledger.WindowSet{Slave: "s1", Boot: "b", Slots: 3},
+		ledger.SlaveWelcomed{Slave: "s1", Boot: "b"}, ledger.SlotsSet{Slave: "s1", Boot: "b", Slots: 3},
 		ledger.LeasesRenewed{Slave: "s1", Boot: "a", IDs: []uint64{1}, Until: noon.Add(time.Hour)})
 	orphans := l.Orphaned("s1")
 	if len(orphans) != 1 || orphans[0].ID != 1 {
@@ -131,7 +131,7 @@ func TestLedgerAgreesWithAPlainTwin(t *testing.T) {
 			delete(open, id)
 			l = l.Updated(ledger.LeaseEnded{ID: id})
 		case 2:
-			l = l.Updated(ledger.WindowSet{Slave: slaves[0], Boot: "x", Slots: 4})
+			l = l.Updated(ledger.SlotsSet{Slave: slaves[0], Boot: "x", Slots: 4})
 		}
 		if before.OpenCount() != count {
 			t.Fatalf("seed %d step %d: an old value changed", seed, step)

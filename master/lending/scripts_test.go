@@ -15,7 +15,7 @@ import (
 )
 
 // The commands of the scripts. A slave speaks from the address of its name, or as another; moments are counted from the
-// begin of the script.
+// start of the script.
 //
 //	new [maxpages=9] [leasepages=2] [requisites] [partitions=2] [domains] [names]
 //	at 5s                   later 10s

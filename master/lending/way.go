@@ -18,7 +18,7 @@ func (d *Desk) serve(from Address, m *messages.WorkRequested) {
 	d.slaves.changed = s.at == nil // the gossip was wrong
 	s.at, s.serial, s.asked = s.from, m.Serial, m
 	s.usage.take(d.base.now, time.Duration(m.BusyNs))
-	d.base.book(ledger.WindowSet{Slave: m.Slave, Boot: m.Boot, Slots: int(m.HostSlots), At: d.base.now})
+	d.base.book(ledger.SlotsSet{Slave: m.Slave, Boot: m.Boot, Slots: int(m.HostSlots), At: d.base.now})
 	batch := &messages.TaskBatch{Serial: m.Serial, Term: d.base.o.Claim.Term}
 	for _, id := range m.Held {
 		lease, ok := d.base.ledger.Lease(id)

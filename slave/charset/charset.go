@@ -9,7 +9,7 @@
 // Names are those of the Encoding Standard in lower case ("utf-8", "shift_jis", "windows-1252"), and two more,
 // "utf-32le" and "utf-32be". Invariant: Decode always returns valid UTF-8, whatever the bytes and the name.
 //
-// The prescan is our own: golang.org/x/net/html/charset gets 41 of html5lib's 50 cases right and this one 49, since that
+// The prescan is our own: golang.org/x/net/html/charset gets 41 of html5lib's 50 cases right, this one 49, since that
 // reads no XML declaration, nothing beyond 1,024 bytes and no meta element in a title. Browsers go by all of these.
 package charset
 
