@@ -159,7 +159,8 @@ func (w promised) revisits(t *testing.T) {
 	t.Logf("every %v: %d revisits, %d later than an interval after their time; %d of %d hosts feasible, %d of them late",
 		every, visits, late, feasible, len(byHost), feasibleAndLate)
 	if visits == 0 || feasible < len(byHost)/2 {
-		t.Errorf("%d revisits, %d of %d hosts are feasible, at %g of what they bear", visits, feasible, len(byHost), share)
+		t.Errorf("%d revisits, %d of %d hosts are feasible, at %g of what they bear", visits, feasible, len(byHost),
+			share)
 	}
 	if feasibleAndLate > 0 {
 		t.Errorf("%d hosts are called feasible and more than %g of their visits were late", feasibleAndLate,

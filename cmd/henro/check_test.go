@@ -79,7 +79,8 @@ func TestWithoutSettingsTheStateIsRead(t *testing.T) {
 	}
 	for _, arguments := range [][]string{{"backup", "--dir", dir, filepath.Join(dir, "state.tar")},
 		{"export", "--dir", dir, "-"}, {"sql", dir, "SELECT count(*) FROM pages"}, {"stats", dir}} {
-		if out, err := command(t, arguments...); err != nil || !strings.Contains(out, "warning: read what the crawl is") {
+		out, err := command(t, arguments...)
+		if err != nil || !strings.Contains(out, "warning: read what the crawl is") {
 			t.Errorf("%s: %v: %s", arguments[0], err, out)
 		}
 	}

@@ -74,7 +74,9 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	group, inner := errgroup.WithContext(ctx)
 	serve := func(handler http.HandlerFunc, listeners ...net.Listener) {
 		server := &http.Server{
-			Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler(console.Steady(w), r) }),
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				handler(console.Steady(w), r)
+			}),
 			ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Minute,
 			MaxHeaderBytes: 64 << 10,
 		}

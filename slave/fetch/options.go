@@ -183,7 +183,8 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// ParseTable reads entries HOST:PORT:ADDR[,ADDR…]: addresses by HOST:PORT. An address may stand in brackets, as IPv6 must in curl.
+// ParseTable reads entries HOST:PORT:ADDR[,ADDR…]: addresses by HOST:PORT. An address may be in brackets, as IPv6 must
+// be in curl.
 func ParseTable(entries []string) (map[string][]netip.Addr, error) {
 	table := make(map[string][]netip.Addr, len(entries))
 	for _, e := range entries {

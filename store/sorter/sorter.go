@@ -168,8 +168,8 @@ func fromFile(in *bufio.Reader) Source {
 	}
 }
 
-// Source gives the records of a sorted sequence, one at a time, and io.EOF behind the last. It may put a record into the
-// room of the one before, which it is given.
+// Source gives the records of a sorted sequence, one at a time, and io.EOF behind the last. It may put a record into
+// the room of the one before, which it is given.
 type Source func(before []byte) ([]byte, error)
 
 // Merge calls fn for the records of sources in order, each valid until fn returns, until it returns an error.

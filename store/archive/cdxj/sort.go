@@ -162,8 +162,8 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// ScanFile shows the lines of the index of a WARC file that begin with a prefix, until visit returns false: of a finished
-// one in order; of one that still grows as ScanOpen does, and in order if it was finished meanwhile.
+// ScanFile shows the lines of the index of a WARC file that begin with a prefix, until visit returns false: of a
+// finished one in order; of one that still grows as ScanOpen does, and in order if it was finished meanwhile.
 func ScanFile(path string, prefix []byte, visit func(line []byte) bool) error {
 	f, err := os.Open(path)
 	finished, grows := strings.CutSuffix(path, warc.OpenSuffix)
