@@ -29,7 +29,7 @@ func (c *clock) requisiteInterval() time.Duration { return c.RequisiteInterval(&
 // observe lets the clock learn from one request.
 func (c *clock) observe(status uint32, reason messages.Reason, started time.Time, v politeness.Visit) {
 	v.Outcome = outcomeOf(status, reason)
-	c.Observe(&c.o.Politeness, v, started.Add(v.Took))
+	c.Observe(&c.o.Politeness, v, started)
 	c.ended(started.Add(v.Took))
 	if until := c.BackoffUntil(); v.Outcome == politeness.Throttled && until.After(c.othersAt) {
 		c.othersAt = until
