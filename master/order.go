@@ -276,8 +276,8 @@ func (r *order) Raise(c *store.Candidate) {
 	fp := fingerprint.URL(c.URL)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if raiser, ok := r.policy.(frontier.Raiser[waits]); ok {
-		raiser.Raise(waits{fp, store.IDOf(c.Host)}, r.band(fp, c.Depth, c.Band))
+	if ranked, ok := r.policy.(*frontier.Ranked[waits]); ok {
+		ranked.Raise(waits{fp, store.IDOf(c.Host)}, r.band(fp, c.Depth, c.Band))
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"henro/store"
 )
 
-// tasks is the actor that draws the work of a crawl under the policy thesis (S4). A task is Options.TaskURLs URLs,
+// tasks is the actor that draws the work of a crawl under the policy thesis. A task is Options.TaskURLs URLs,
 // drawn at random from the seeds and the links collected so far that lead to no known page; the depth of the crawl is
 // counted from each of them. A link beyond the depth of its task waits here until it is drawn. A task is drawn for each
 // connection for which there is no host with URLs that wait. Slaves share tasks: a page that one of them has found is

@@ -36,7 +36,7 @@ func End(system *actor.ActorSystem, pid *actor.PID) error {
 
 // kinds are the kinds of our actors, as their names have them.
 var kinds = []string{
-	"master", "hosts", "host", "partition", "committer", "finder", "sweep", "skips", "fetches",
+	"master", "hosts", "host", "partition", "committer", "finder", "sweep", "skips", "fetches", "tasks",
 	"slave", "archivist", "binder", "parser", "fetcher", tracingName,
 }
 

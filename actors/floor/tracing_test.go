@@ -204,7 +204,7 @@ func TestKindsOfActors(t *testing.T) {
 		"master": "master", "master/hosts": "hosts", "master/hosts/host/http://a.test": "host",
 		"master/hosts/host/http://slave:80":     "host",
 		"master/hosts/host/http://master/sweep": "sweep", "master/hosts/host/https://a.test~$7": "host",
-		"master/partition/3":           "partition",
+		"master/partition/3": "partition", "master/tasks": "tasks",
 		"master/partition/3/committer": "committer", "slave/fetcher/https://parser": "fetcher",
 		"slave/parser/0": "parser", "EndpointSupervisor": "engine", "$7": "engine",
 	} {

@@ -51,8 +51,8 @@ func (l *line) room() int {
 const moveBatch = 1000
 
 // share makes one line of new pages and of known pages that are due, by turns, so that each gets half of the host's
-// time while both wait (S0 §5). Leases of an odd number of visits begin with the other kind in turn: a slow host's
-// lease is one visit.
+// time while both wait, as the paper has it. Leases of an odd number of visits begin with the other kind in turn: a
+// slow host's lease is one visit.
 func (l *line) share(fresh, known []store.Entry) []store.Entry {
 	if len(known) == 0 {
 		return fresh

@@ -20,7 +20,7 @@ const (
 	dueEarliest = 3 * time.Minute
 )
 
-// dueLines are the short-term queue of S0 §5: for each host the positions of its due pages, first come first. Only
+// dueLines are the paper's short-term queue: for each host the positions of its due pages, first come first. Only
 // positions are kept, some 50 bytes a page; the records stay in the store until a commit ends them. So nothing is lost
 // or done twice after a crash: a page leaves its line when it is found to be ended, and after a restart the lines are
 // read again.

@@ -17,7 +17,7 @@ type Options struct {
 	// shape of the distribution of host sizes; zero: all equal; otherwise above 1 (1.3 is like the real web), sizes are
 	// cut at 100 times the mean
 	Pareto float64
-	Degree int // links to pages in each page, beside those to pages born later; zero: 12 (S4 counted 12.16)
+	Degree int // links to pages in each page, beside those to pages born later; zero: 12 (the thesis counted 12.16)
 	// DegreeSpread is the sd of ln(degree) over pages; zero: all pages have Degree links, or as many as the tree needs.
 	DegreeSpread float64
 	// CrossShare is the share of links that lead to other hosts; zero: none. With any, every host can be reached from
@@ -26,7 +26,7 @@ type Options struct {
 	// Depth is the number of layers below the root of a host; zero: whatever Degree gives (half of the links lead
 	// down).
 	Depth     int
-	PageBytes int // bytes of a page, in the mean, spread evenly over ± half; zero: 4096 (S0 measured 21,800)
+	PageBytes int // bytes of a page, in the mean, spread evenly over ± half; zero: 4096 (the paper measured 21,800)
 
 	// bytes of the style sheet and of the image of every page, which are the same on all hosts; zero: some 100
 	TemplateBytes int
@@ -62,7 +62,7 @@ type Options struct {
 // Latency is the time a host takes before it answers.
 type Latency struct {
 	Mean   time.Duration // mean over hosts; zero: answers at once
-	Spread float64       // sd of ln(mean of a host) over hosts; zero: all hosts alike; 0.8 spreads like S0's figure 6
+	Spread float64       // sd of ln(mean of a host) over hosts; zero: all hosts alike; 0.8: like the paper's figure 6
 	Jitter float64       // sd of ln(latency) within one host; zero: none
 }
 
@@ -153,11 +153,11 @@ func DefaultOptions() Options {
 	}
 }
 
-// ThesisOptions is the web of 2002 as S4 met it, with time running scale times as fast: a slave that fetched one page
-// after another made 8.7 pages a minute, so a page took 6.9 s; 12.16 links a page, more on some and fewer on others;
-// about 5 % of the URLs broken, moved or never answering; Japanese hosts in three encodings. What the thesis does not
-// say (how many hosts, their sizes, how many links leave a host) is set like a web of that time: many small hosts and
-// few large ones.
+// ThesisOptions is the web of 2002 as the thesis met it, with time running scale times as fast: a slave that fetched
+// one page after another made 8.7 pages a minute, so a page took 6.9 s; 12.16 links a page, more on some and fewer on
+// others; about 5 % of the URLs broken, moved or never answering; Japanese hosts in three encodings. What the thesis
+// does not say (how many hosts, their sizes, how many links leave a host) is set like a web of that time: many small
+// hosts and few large ones.
 func ThesisOptions(scale float64) Options {
 	return Options{
 		Seed: 2002, Hosts: 2000, Domains: 600, Pages: 60, Pareto: 1.3, Degree: 12, DegreeSpread: 0.7, CrossShare: 0.25,

@@ -131,9 +131,3 @@ func policyNames() string {
 	}
 	return strings.Join(names, ", ")
 }
-
-// Raiser is a policy that lets waiting URLs rise when more becomes known of them.
-type Raiser[K any] interface {
-	// Raise gives a waiting URL a better band.
-	Raise(key K, band uint8)
-}

@@ -1,5 +1,4 @@
-// Experiment repeats the experiments of the master's thesis of 2002 that henro's master and slaves descend from
-// (S4):
+// Experiment repeats the experiments of the master's thesis of 2002 that henro's master and slaves descend from:
 //
 //	go run ./.ci/lab/experiment -dir /dev/shm/thesis     eleven minutes; leaves report.md, runs.csv and the figures
 //

@@ -1,6 +1,6 @@
 package main
 
-// What the thesis printed (S4, chapter 4; 3 runs each). Rows are 2, 5 and 10 slaves.
+// What the thesis printed (chapter 4; 3 runs each). Rows are 2, 5 and 10 slaves.
 var published = struct {
 	stats        map[string][3]float64 // table 4.8: pages, links, stop-listed
 	perMinute    [3][3]float64         // table 4.9: pages a minute after 30, 60, 90 minutes

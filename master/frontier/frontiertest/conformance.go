@@ -66,7 +66,7 @@ func (c *crawl) unit(host uint64) uint64 {
 }
 
 func (c *crawl) add() {
-	if r, ok := c.f.(frontier.Raiser[uint64]); ok && c.keys > 0 && c.rnd.IntN(2) == 0 {
+	if r, ok := c.f.(*frontier.Ranked[uint64]); ok && c.keys > 0 && c.rnd.IntN(2) == 0 {
 		key, band := uint64(c.rnd.Int64N(int64(c.keys)))+1, uint8(c.rnd.IntN(frontier.Bands))
 		if waits, ok := c.waiting[key]; ok {
 			r.Raise(key, band)

@@ -124,8 +124,8 @@ type sim struct {
 	rank   []float64
 	o      CrawlOptions
 	f      frontier.Frontier[uint32]
-	links  linked                  // f, if it wants to know
-	raiser frontier.Raiser[uint32] // f, if it wants to know
+	links  linked                   // f, if it wants to know
+	raiser *frontier.Ranked[uint32] // f, if URLs rise in it
 	ranker *frontier.Ranker
 
 	state  []state
@@ -167,7 +167,7 @@ func Crawl(g *Graph, rank []float64, seeds []uint32, o CrawlOptions) (*Result, e
 		state: make([]state, g.Pages()), depth: make([]uint8, g.Pages()), seeds: seeds,
 		given: make([]float32, g.Pages()), rests: map[uint64]*resting{}}
 	s.links, _ = f.(linked)
-	s.raiser, _ = f.(frontier.Raiser[uint32])
+	s.raiser, _ = f.(*frontier.Ranked[uint32])
 	for _, u := range seeds {
 		s.offer(u, 0)
 	}
