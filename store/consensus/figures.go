@@ -1,6 +1,7 @@
 package consensus
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -45,9 +46,10 @@ type counts struct {
 
 // Figures are those of this member.
 func (g *Group) Figures() Figures {
+	counts := &g.machine.counts
 	f := Figures{Role: g.role(), Term: g.raft.CurrentTerm(), Last: g.raft.LastIndex(), Committed: g.raft.CommitIndex(),
-		Applied: g.raft.AppliedIndex(), LeaderChanges: g.counts.leaderChanges.Load(),
-		Checkpoints: g.counts.checkpoints.Load(), Received: g.counts.received.Load(), Sent: g.counts.sent.Load()}
+		Applied: g.raft.AppliedIndex(), LeaderChanges: counts.leaderChanges.Load(),
+		Checkpoints: counts.checkpoints.Load(), Received: counts.received.Load(), Sent: counts.sent.Load()}
 	if f.Role == RoleLeader {
 		if seen := g.seen.Load(); seen != nil {
 			f.Members = *seen
@@ -65,41 +67,42 @@ func (g *Group) role() Role {
 	case raft.Candidate:
 		return RoleCandidate
 	}
-	if server, ok := g.member(g.o.Name); ok && server.Suffrage == raft.Voter {
+	if server, ok := g.member(named(g.o.Name)); ok && server.Suffrage == raft.Voter {
 		return RoleFollower
 	}
 	return RoleCopy
 }
 
+// named says which member has a name.
+func named(name string) func(raft.Server) bool {
+	return func(s raft.Server) bool { return string(s.ID) == name }
+}
+
 // member is one of the group, as far as this member knows.
-func (g *Group) member(name string) (server raft.Server, ok bool) {
+func (g *Group) member(is func(raft.Server) bool) (server raft.Server, ok bool) {
 	f := g.raft.GetConfiguration()
 	if f.Error() != nil {
 		return server, false
 	}
-	for _, server := range f.Configuration().Servers {
-		if string(server.ID) == name {
-			return server, true
-		}
+	all := f.Configuration().Servers
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i], true
 	}
 	return server, false
 }
 
 // Has reports whether a master is a member of the group, at that address.
 func (g *Group) Has(name, address string) bool {
-	server, ok := g.member(name)
+	server, ok := g.member(named(name))
 	return ok && string(server.Address) == address
 }
 
 // observe counts changes of the leader, and cuts connections to the one before.
 func (g *Group) observe(o *raft.Observation) bool {
 	if led, ok := o.Data.(raft.LeaderObservation); ok {
-		g.cutPassages(led.LeaderAddr)
-		g.observing.Lock()
-		defer g.observing.Unlock()
-		if led.LeaderID != "" && led.LeaderID != g.ledBy {
-			g.ledBy = led.LeaderID
-			g.counts.leaderChanges.Add(1)
+		g.passages.cut(led.LeaderAddr, time.Since(g.raft.LastContact()) >= g.o.Timeout*3/4, g.o.grace)
+		if led.LeaderID != "" && g.ledBy.Swap(led.LeaderID) != any(led.LeaderID) {
+			g.machine.counts.leaderChanges.Add(1)
 		}
 	}
 	return false

@@ -88,33 +88,19 @@ const (
 // Group is this process's member of the Raft group.
 type Group struct {
 	o         Options
+	machine   *machine
 	raft      *raft.Raft
-	log       *log
-	own       identity
-	confirmed atomic.Bool // another member has called this one by its identity
+	own       own
 	port      *port
 	transport *raft.NetworkTransport
-	failing   atomic.Bool // an entry could not be applied: no more are
-	failed    chan error  // holds why
-	counts    counts
+	passages  passages
 	seen      atomic.Pointer[[]Member] // by Tend
-	observing sync.Mutex
-	ledBy     raft.ServerID // who led last
+	ledBy     atomic.Value             // raft.ServerID: who led last
 	closing   sync.Once
 	left      chan struct{} // closed when this member leaves
 	ended     chan struct{} // closed when Raft has ended
 	watching  sync.WaitGroup
-
-	applied struct{ entries, bytes atomic.Uint64 } // since the last checkpoint
-	full    chan struct{}                          // holds one when a checkpoint is wanted before its time
-	running sync.WaitGroup                         // goroutines that end when this member leaves
-
-	passing  sync.Mutex
-	passages map[*passage]struct{}
-
-	applying sync.Mutex   // held while an entry is applied, or a copy of the state begins
-	use      sync.RWMutex // held for reading while the state is used: a received one replaces it
-	state    *store.State // nil: none was received yet
+	running   sync.WaitGroup // goroutines that end when this member leaves
 }
 
 // ErrNoState is returned by a member that has no state: it was not added to a group yet.
@@ -122,10 +108,11 @@ var ErrNoState = errors.New("this master has received no state yet")
 
 // Start starts a member, which takes over the listener.
 func Start(l net.Listener, s Security, o Options) (*Group, error) {
-	g := &Group{o: o, failed: make(chan error, 1), left: make(chan struct{}), ended: make(chan struct{}),
-		full: make(chan struct{}, 1), passages: map[*passage]struct{}{}}
+	g := &Group{o: o, left: make(chan struct{}), ended: make(chan struct{}),
+		passages: passages{open: map[*passage]struct{}{}}}
+	g.machine = &machine{o: o, leave: g.leave, failed: make(chan error, 1), full: make(chan struct{}, 1)}
 	if err := g.open(l, s); err != nil {
-		return nil, errors.Join(fmt.Errorf("start the consensus of masters: %w", err), l.Close(), g.closeFiles())
+		return nil, errors.Join(fmt.Errorf("start the consensus of masters: %w", err), l.Close(), g.machine.close())
 	}
 	return g, nil
 }
@@ -135,20 +122,21 @@ func (g *Group) open(l net.Listener, s Security) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	g.o.Store.Replica = true
-	there := store.HasReplica(g.o.State)
-	if there || !g.o.Found {
-		g.o.Store.Partitions = 0 // as the founder has them
+	m := g.machine
+	m.o.Store.Replica = true
+	there := store.HasReplica(m.o.State)
+	if there || !m.o.Found {
+		m.o.Store.Partitions = 0 // as the founder has them
 	}
-	if there || g.o.Found {
-		if g.state, err = store.OpenState(g.o.State, g.o.Store); err != nil {
+	if there || m.o.Found {
+		if m.state, err = store.OpenState(m.o.State, m.o.Store); err != nil {
 			return err
 		}
 	}
-	if g.log, err = openLog(dir, g.o.Log, g.fail); err != nil {
+	if m.log, err = openLog(dir, m.o.Log, m.fail); err != nil {
 		return err
 	}
-	if err := g.identify(); err != nil {
+	if err := g.own.read(m.log); err != nil {
 		return err
 	}
 	c := raft.DefaultConfig()
@@ -160,12 +148,12 @@ func (g *Group) open(l net.Listener, s Security) (err error) {
 	c.NoSnapshotRestoreOnStart = true // the state is on disk
 	c.Logger, c.NoLegacyTelemetry = g.o.Log, true
 	kept := &snapshots{group: g, dir: dir}
-	begun, err := raft.HasExistingState(g.log, g.log, kept)
+	begun, err := raft.HasExistingState(m.log, m.log, kept)
 	if err != nil {
 		return err
 	}
 	if !begun && g.o.Found {
-		if err := g.found(raft.Server{ID: c.LocalID, Address: raft.ServerAddress(g.o.Address)}, kept); err != nil {
+		if err := m.found(raft.Server{ID: c.LocalID, Address: raft.ServerAddress(g.o.Address)}, kept); err != nil {
 			return err
 		}
 	}
@@ -175,9 +163,9 @@ func (g *Group) open(l net.Listener, s Security) (err error) {
 		// one after another: with two, a leader that learns of a newer term may wait for its own sender, which then
 		// never ends, nor does Shutdown (hashicorp/raft 1.8, pipelineReplicate)
 		MaxRPCsInFlight: 1})
-	cached, err := raft.NewLogCache(cachedEntries, g.log)
+	cached, err := raft.NewLogCache(cachedEntries, m.log)
 	if err == nil {
-		g.raft, err = raft.NewRaft(c, (*machine)(g), cached, g.log, kept, g.transport)
+		g.raft, err = raft.NewRaft(c, m, cached, m.log, kept, g.transport)
 	}
 	if err != nil {
 		return errors.Join(ofLog(dir, err), g.transport.Close(), g.port.Close())
@@ -195,32 +183,12 @@ func (g *Group) checkpoints() {
 		select {
 		case <-g.left:
 			return
-		case <-g.full:
+		case <-g.machine.full:
 			if err := g.Checkpoint(); err != nil { // the next entry asks again
 				g.o.Log.Warn("no checkpoint", "error", err)
 			}
 		}
 	}
-}
-
-// found begins a group with a snapshot instead of a first entry, so that a member that is added gets the files: with
-// raft.BootstrapCluster it would get the log alone, and the state has more than that. Entries of an earlier group count
-// as applied: the log begins behind them.
-func (g *Group) found(self raft.Server, s *snapshots) error {
-	first := uint64(1)
-	for _, p := range g.state.Partitions {
-		applied, err := p.Applied()
-		if err != nil {
-			return err
-		}
-		first = max(first, applied+1)
-	}
-	term := max(1, g.state.Term()) // later terms are greater than that of the master which had the state alone
-	begin, err := s.Create(1, first, term, raft.Configuration{Servers: []raft.Server{self}}, first, nil)
-	if err != nil {
-		return err
-	}
-	return errors.Join(begin.Close(), g.log.SetUint64([]byte("CurrentTerm"), term))
 }
 
 // Leadership is the time from an election of this member until another one.
@@ -246,11 +214,11 @@ func (g *Group) Lead() (*Leadership, error) {
 	if g.raft.State() != raft.Leader || g.raft.CurrentTerm() != term {
 		return nil, store.ErrNotLeader
 	}
-	g.use.RLock()
-	l := &Leadership{Group: g, Term: term, State: g.state, lostAt: map[string]time.Time{}}
+	g.machine.use.RLock()
+	l := &Leadership{Group: g, Term: term, State: g.machine.state, lostAt: map[string]time.Time{}}
 	err := l.State.Replicate(term, l.commit)
 	if err == nil {
-		err = l.introduce(g.o.Name, g.own)
+		err = l.introduce(g.o.Name, g.own.identity)
 	}
 	if err != nil {
 		l.End()
@@ -262,7 +230,7 @@ func (g *Group) Lead() (*Leadership, error) {
 // End ends the leadership here: the state may be replaced by one that is received.
 func (l *Leadership) End() {
 	_ = l.State.Replicate(l.Term, nil) // never fails without a function
-	l.use.RUnlock()
+	l.machine.use.RUnlock()
 }
 
 // commit is Partition.Commit on a majority of the members. After store.ErrNotLeader nothing was done; after any other
@@ -315,23 +283,16 @@ const entryHead = 10
 func (g *Group) Elected() <-chan bool { return g.raft.LeaderCh() }
 
 // Failed receives the error of an entry that could not be applied here; the member has left the group by then.
-func (g *Group) Failed() <-chan error { return g.failed }
+func (g *Group) Failed() <-chan error { return g.machine.failed }
 
 // Meta reads a value from the first partition, as far as the log was applied here.
-func (g *Group) Meta(name string) ([]byte, error) {
-	g.use.RLock()
-	defer g.use.RUnlock()
-	if g.state == nil {
-		return nil, ErrNoState
-	}
-	return g.state.Partitions[0].Metas.Get(name)
-}
+func (g *Group) Meta(name string) ([]byte, error) { return g.machine.meta(name) }
 
 // Checkpoint makes one now.
 func (g *Group) Checkpoint() error {
-	if entries := g.applied.entries.Load(); entries > 0 {
+	if entries := g.machine.applied.entries.Load(); entries > 0 {
 		c := g.raft.ReloadableConfig()
-		c.TrailingLogs = min(g.o.KeepEntries, max(1, g.o.KeepBytes/max(1, g.applied.bytes.Load()/entries)))
+		c.TrailingLogs = min(g.o.KeepEntries, max(1, g.o.KeepBytes/max(1, g.machine.applied.bytes.Load()/entries)))
 		if err := g.raft.ReloadConfig(c); err != nil {
 			return err
 		}
@@ -345,9 +306,9 @@ func (g *Group) Checkpoint() error {
 // Close leaves the group until it is started again, and closes the state.
 func (g *Group) Close() (err error) {
 	err = g.leave() // which waits for calls that read the state
-	g.use.Lock()
-	defer g.use.Unlock()
-	return errors.Join(err, g.closeFiles())
+	g.machine.use.Lock()
+	defer g.machine.use.Unlock()
+	return errors.Join(err, g.machine.close())
 }
 
 // leave ends this member's part in the group. Its state stays open.
@@ -363,18 +324,63 @@ func (g *Group) leave() (err error) {
 	return err
 }
 
-func (g *Group) closeFiles() (err error) {
-	if g.log != nil {
-		err = g.log.Close()
+// machine is the state machine of a group: what this member has on disk, its log and the state as far as the log was
+// applied to it.
+type machine struct {
+	o       Options
+	log     *log
+	leave   func() error
+	failing atomic.Bool // an entry could not be applied: no more are
+	failed  chan error  // holds why
+	counts  counts
+
+	applied struct{ entries, bytes atomic.Uint64 } // since the last checkpoint
+	full    chan struct{}                          // holds one when a checkpoint is wanted before its time
+
+	applying sync.Mutex   // held while an entry is applied, or a copy of the state begins
+	use      sync.RWMutex // held for reading while the state is used: a received one replaces it
+	state    *store.State // nil: none was received yet
+}
+
+func (m *machine) close() (err error) {
+	if m.log != nil {
+		err = m.log.Close()
 	}
-	if g.state != nil {
-		err = errors.Join(err, g.state.Close())
+	if m.state != nil {
+		err = errors.Join(err, m.state.Close())
 	}
 	return err
 }
 
-// machine is the state machine of a group.
-type machine Group
+// meta reads a value from the first partition.
+func (m *machine) meta(name string) ([]byte, error) {
+	m.use.RLock()
+	defer m.use.RUnlock()
+	if m.state == nil {
+		return nil, ErrNoState
+	}
+	return m.state.Partitions[0].Metas.Get(name)
+}
+
+// found begins a group with a snapshot instead of a first entry, so that a member that is added gets the files: with
+// raft.BootstrapCluster it would get the log alone, and the state has more than that. Entries of an earlier group count
+// as applied: the log begins behind them.
+func (m *machine) found(self raft.Server, s *snapshots) error {
+	first := uint64(1)
+	for _, p := range m.state.Partitions {
+		applied, err := p.Applied()
+		if err != nil {
+			return err
+		}
+		first = max(first, applied+1)
+	}
+	term := max(1, m.state.Term()) // later terms are greater than that of the master which had the state alone
+	begin, err := s.Create(1, first, term, raft.Configuration{Servers: []raft.Server{self}}, first, nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(begin.Close(), m.log.SetUint64([]byte("CurrentTerm"), term))
+}
 
 // result is what Apply returns.
 type result struct {
@@ -389,12 +395,12 @@ func (m *machine) Apply(log *raft.Log) any {
 	}
 	m.applied.entries.Add(1)
 	if m.applied.bytes.Add(uint64(len(log.Data))) > m.o.KeepBytes/4 {
-		(*Group)(m).wantCheckpoint()
+		m.wantCheckpoint()
 	}
 	r := m.apply(log)
 	if r.err != nil && !errors.Is(r.err, store.ErrNotLeader) {
 		r.err = fmt.Errorf("apply entry %d: %w", log.Index, r.err)
-		(*Group)(m).fail(r.err)
+		m.fail(r.err)
 	}
 	return r
 }
@@ -422,23 +428,23 @@ func (m *machine) apply(log *raft.Log) (r result) {
 	}
 	var outgrown bool
 	if outgrown, r.err = p.Outgrown(m.o.CheckpointGrowth); outgrown {
-		(*Group)(m).wantCheckpoint()
+		m.wantCheckpoint()
 	}
 	return r
 }
 
 // fail has the member leave for good: in a goroutine, since Raft's end waits for the caller. It is not left to the
 // receiver of Failed, since the calls of others would wait for their answers until then.
-func (g *Group) fail(err error) {
-	if g.failing.CompareAndSwap(false, true) {
-		g.failed <- err
-		go g.leave()
+func (m *machine) fail(err error) {
+	if m.failing.CompareAndSwap(false, true) {
+		m.failed <- err
+		go m.leave()
 	}
 }
 
-func (g *Group) wantCheckpoint() {
+func (m *machine) wantCheckpoint() {
 	select {
-	case g.full <- struct{}{}:
+	case m.full <- struct{}{}:
 	default:
 	}
 }
@@ -480,3 +486,27 @@ type persisted struct{}
 
 func (persisted) Persist(sink raft.SnapshotSink) error { return sink.Close() }
 func (persisted) Release()                             {}
+
+// stream writes a copy of the state, which is used meanwhile. It reports the size before.
+func (m *machine) stream(w io.Writer, size chan<- int64) error {
+	m.use.RLock()
+	defer m.use.RUnlock()
+	if m.state == nil {
+		return ErrNoState
+	}
+	m.applying.Lock()
+	begun := false
+	begin := func() {
+		if !begun {
+			begun = true
+			m.applying.Unlock()
+		}
+	}
+	defer begin()
+	return m.state.Stream(func(n int64, write func(io.Writer) error) error {
+		begin()
+		m.counts.sent.Add(1)
+		size <- n
+		return write(w)
+	})
+}

@@ -145,13 +145,13 @@ func (l *leading) add(name, address string) error {
 
 // digest is what a state holds, and which entry each file had last.
 func digest(g *Group) (words []any) {
-	g.use.RLock()
-	defer g.use.RUnlock()
-	if g.state == nil {
+	g.machine.use.RLock()
+	defer g.machine.use.RUnlock()
+	if g.machine.state == nil {
 		return []any{ErrNoState}
 	}
 	var failed error
-	for _, p := range g.state.Partitions {
+	for _, p := range g.machine.state.Partitions {
 		applied, err := p.Applied()
 		sum, err2 := p.Digest()
 		words, failed = append(words, applied, sum), errors.Join(failed, err, err2)
@@ -652,7 +652,7 @@ func TestCheckpointsBeforeTheirTime(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.End()
-			begun, err := g.log.FirstIndex()
+			begun, err := g.machine.log.FirstIndex()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -666,7 +666,7 @@ func TestCheckpointsBeforeTheirTime(t *testing.T) {
 					kept, err := (&snapshots{group: g, dir: store.LogDir(g.o.State)}).List()
 					return err == nil && len(kept) == 1 && kept[0].Index > begun
 				}
-				first, err := g.log.FirstIndex()
+				first, err := g.machine.log.FirstIndex()
 				return err == nil && first > begun
 			})
 		})
@@ -712,15 +712,15 @@ func TestAMemberThatCannotApplyLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := raft.Log{Index: 1 << 40, Term: 1 << 40, Data: entry(1<<40, 0, text)}
-	if r := (*machine)(groups[0]).Apply(&next).(result); r.err == nil || errors.Is(r.err, store.ErrTooLarge) {
+	if r := groups[0].machine.Apply(&next).(result); r.err == nil || errors.Is(r.err, store.ErrTooLarge) {
 		t.Errorf("it passes over an entry: %v", r.err)
 	}
-	if _, err := (*machine)(groups[0]).Snapshot(); err == nil {
+	if _, err := groups[0].machine.Snapshot(); err == nil {
 		t.Error("it makes a checkpoint, as if it had all entries")
 	}
 	until(t, "another leads", func() bool { return members[1:].commit(n + 1) })
 	has := func(g *Group, k uint64) bool {
-		v, err := g.state.Partitions[0].Metas.Get(fmt.Sprintf("done/%d", k))
+		v, err := g.machine.state.Partitions[0].Metas.Get(fmt.Sprintf("done/%d", k))
 		return err == nil && v != nil
 	}
 	first := uint64(0) // which it could not apply
@@ -776,7 +776,7 @@ func TestAMemberFarBehindGetsTheFiles(t *testing.T) {
 	commit(5, 20)
 	for _, g := range groups[:2] {
 		until(t, "a log that was cut", func() bool {
-			first, err := g.log.FirstIndex()
+			first, err := g.machine.log.FirstIndex()
 			return err == nil && first > last+1 || g.Checkpoint() != nil
 		})
 	}
@@ -815,7 +815,7 @@ func TestCommitsEndWithTheirMember(t *testing.T) {
 	defer l.End()
 	const commits = 20
 	ended := make(chan struct{}, commits)
-	g.applying.Lock()
+	g.machine.applying.Lock()
 	for n := range uint64(commits) {
 		before := g.raft.AppliedIndex()
 		go func() {
@@ -826,7 +826,7 @@ func TestCommitsEndWithTheirMember(t *testing.T) {
 	}
 	go func() { _ = g.leave() }()
 	until(t, "leaving", func() bool { return g.raft.State() == raft.Shutdown })
-	g.applying.Unlock()
+	g.machine.applying.Unlock()
 	for n := range commits {
 		select {
 		case <-ended:
@@ -899,7 +899,7 @@ func TestStrangersAreNotHeard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newPort(l, Security{TLS: secured("m0"), Admits: func(name string) bool { return name == "m1" }}, nil)
+	s := newPort(l, Security{TLS: secured("m0"), Admits: func(name string) bool { return name == "m1" }}, &Group{})
 	defer s.Close()
 	s.isCalled = func(identity) bool { return true }
 	close(s.ready)

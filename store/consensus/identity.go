@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
+
+	"github.com/hashicorp/raft"
 
 	"henro/store"
 )
@@ -38,30 +41,38 @@ var errAnotherDisk = errors.New("its disk is not the one that the group knows un
 var errAnotherGroup = errors.New("its log is of another group, or of the time before henro masters recover: end it, " +
 	"and start it with an empty --dir")
 
-// identify reads the identity of the log, or gives it one.
-func (g *Group) identify() error {
-	b, err := g.log.Get(identityLog)
-	if err == nil && len(b) == len(g.own) {
-		copy(g.own[:], b)
-		confirmed, err := g.log.Get(confirmedLog)
-		g.confirmed.Store(err == nil && len(confirmed) > 0)
+// own is the identity of this member, as its log has it.
+type own struct {
+	identity
+	log       *log
+	confirmed atomic.Bool // another member has called this one by its identity
+}
+
+// read reads the identity of a log, or gives it one.
+func (o *own) read(log *log) error {
+	o.log = log
+	b, err := log.Get(identityLog)
+	if err == nil && len(b) == len(o.identity) {
+		copy(o.identity[:], b)
+		confirmed, err := log.Get(confirmedLog)
+		o.confirmed.Store(err == nil && len(confirmed) > 0)
 		return nil
 	}
-	rand.Read(g.own[:]) // never fails
-	return g.log.Set(identityLog, g.own[:])
+	rand.Read(o.identity[:]) // never fails
+	return log.Set(identityLog, o.identity[:])
 }
 
 // isCalled reports whether a member that calls expects this one. A caller that knows no identity of this member is
 // heard only if another one has called it by its identity before.
-func (g *Group) isCalled(expected identity) bool {
+func (o *own) isCalled(expected identity) bool {
 	if expected == (identity{}) {
-		return g.confirmed.Load()
+		return o.confirmed.Load()
 	}
-	if expected != g.own {
+	if expected != o.identity {
 		return false
 	}
-	if !g.confirmed.Load() && g.log.Set(confirmedLog, []byte{1}) == nil {
-		g.confirmed.Store(true)
+	if !o.confirmed.Load() && o.log.Set(confirmedLog, []byte{1}) == nil {
+		o.confirmed.Store(true)
 	}
 	return true
 }
@@ -70,9 +81,9 @@ func (g *Group) isCalled(expected identity) bool {
 const membersMeta = "masters"
 
 // known are the identities of members as far as the log was applied here.
-func (g *Group) known() (map[string]identity, error) {
+func (m *machine) known() (map[string]identity, error) {
 	all := map[string]identity{}
-	b, err := g.Meta(membersMeta)
+	b, err := m.meta(membersMeta)
 	if err == nil && b != nil {
 		err = json.Unmarshal(b, &all)
 	}
@@ -80,8 +91,8 @@ func (g *Group) known() (map[string]identity, error) {
 }
 
 // identityOf is the identity of a member; none: it is not known.
-func (g *Group) identityOf(name string) identity {
-	all, err := g.known()
+func (m *machine) identityOf(name string) identity {
+	all, err := m.known()
 	if err != nil {
 		return identity{}
 	}
@@ -89,20 +100,15 @@ func (g *Group) identityOf(name string) identity {
 }
 
 func (g *Group) identityAt(address string) identity {
-	f := g.raft.GetConfiguration()
-	if f.Error() == nil {
-		for _, server := range f.Configuration().Servers {
-			if string(server.Address) == address {
-				return g.identityOf(string(server.ID))
-			}
-		}
+	if server, ok := g.member(func(s raft.Server) bool { return string(s.Address) == address }); ok {
+		return g.machine.identityOf(string(server.ID))
 	}
 	return identity{}
 }
 
 // introduce has all members know the identity of one.
 func (l *Leadership) introduce(name string, i identity) error {
-	all, err := l.known()
+	all, err := l.machine.known()
 	if err != nil || all[name] == i {
 		return err
 	}
@@ -122,7 +128,7 @@ func (l *Leadership) introduce(name string, i identity) error {
 // admit introduces a master that may become a member, or reports why it may not. One may if it was a member before, or
 // its log is empty.
 func (l *Leadership) admit(name string, s Status) error {
-	switch known := l.identityOf(name); {
+	switch known := l.machine.identityOf(name); {
 	case s.Name != name:
 		return fmt.Errorf("another master is there: %s", s.Name)
 	case s.Identity == known:
@@ -134,7 +140,7 @@ func (l *Leadership) admit(name string, s Status) error {
 }
 
 // differs reports that a member is not the one that the group knows.
-func (g *Group) differs(name string, s Status) bool {
-	known := g.identityOf(name)
+func (m *machine) differs(name string, s Status) bool {
+	known := m.identityOf(name)
 	return known != identity{} && known != s.Identity
 }

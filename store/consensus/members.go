@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -26,7 +27,7 @@ type Status struct {
 func (g *Group) Status() Status {
 	_, leader := g.raft.LeaderWithID()
 	return Status{Name: g.o.Name, Leader: string(leader), Term: g.raft.CurrentTerm(), Applied: g.raft.AppliedIndex(),
-		Last: g.raft.CommitIndex(), Identity: g.own, Fresh: g.raft.LastIndex() == 0}
+		Last: g.raft.CommitIndex(), Identity: g.own.identity, Fresh: g.raft.LastIndex() == 0}
 }
 
 // Member is one master of a group, as its leader sees it.
@@ -48,14 +49,12 @@ func (g *Group) Members(ctx context.Context) ([]Member, error) {
 	own := g.Status()
 	var all []Member
 	for _, server := range f.Configuration().Servers {
-		m := Member{Name: string(server.ID), Address: string(server.Address), Voter: server.Suffrage == raft.Voter,
-			Leads: own.Leader == string(server.ID)}
-		all = append(all, m)
+		all = append(all, Member{Name: string(server.ID), Address: string(server.Address),
+			Voter: server.Suffrage == raft.Voter, Leads: own.Leader == string(server.ID)})
 	}
-	done := make(chan struct{})
+	var asked sync.WaitGroup
 	for i := range all {
-		go func() {
-			defer func() { done <- struct{}{} }()
+		asked.Go(func() {
 			m := &all[i]
 			s, err := own, error(nil)
 			if m.Name != own.Name {
@@ -66,16 +65,14 @@ func (g *Group) Members(ctx context.Context) ([]Member, error) {
 				m.Lost = err.Error()
 			case s.Name != m.Name:
 				m.Lost = "another master is there: " + s.Name
-			case g.differs(m.Name, s):
+			case g.machine.differs(m.Name, s):
 				m.Lost = errAnotherDisk.Error()
 			default:
 				m.Behind = own.Last - min(own.Last, s.Applied)
 			}
-		}()
+		})
 	}
-	for range all {
-		<-done
-	}
+	asked.Wait()
 	return all, nil
 }
 
@@ -108,7 +105,7 @@ func (l *Leadership) Tend(ctx context.Context, present []Member) (refused error)
 		case err != nil:
 		case i < 0:
 			err = l.admit(p.Name, s)
-		case s.Name == p.Name && l.differs(p.Name, s):
+		case s.Name == p.Name && l.machine.differs(p.Name, s):
 			err = errAnotherDisk
 		case all[i].Voter: // it was started again at another address
 			add = l.raft.AddVoter
@@ -179,14 +176,9 @@ func (g *Group) Remove(name string) error {
 
 // Move hands the leadership over to another voter that has caught up.
 func (g *Group) Move(name string) error {
-	f := g.raft.GetConfiguration()
-	if err := f.Error(); err != nil {
-		return err
+	server, ok := g.member(named(name))
+	if !ok {
+		return errors.New("there is no master " + name)
 	}
-	for _, server := range f.Configuration().Servers {
-		if string(server.ID) == name {
-			return g.await(g.raft.LeadershipTransferToServer(server.ID, server.Address))
-		}
-	}
-	return errors.New("there is no master " + name)
+	return g.await(g.raft.LeadershipTransferToServer(server.ID, server.Address))
 }

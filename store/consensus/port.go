@@ -79,7 +79,7 @@ type port struct {
 }
 
 func newPort(l net.Listener, s Security, g *Group) *port {
-	p := &port{Security: s, listener: l, status: g.Status, isCalled: g.isCalled, known: g.identityAt,
+	p := &port{Security: s, listener: l, status: g.Status, isCalled: g.own.isCalled, known: g.identityAt,
 		turns: make(chan struct{}, maxGreetings),
 		conns: make(chan net.Conn, maxUnaccepted), ready: make(chan struct{}), done: make(chan struct{})}
 	p.running.Go(p.accept)

@@ -28,15 +28,15 @@ func Recover(state string, o store.Options) (r Recovered, err error) {
 		return r, fmt.Errorf("recover %s: this master has had no others, or no state yet", state)
 	}
 	o.Replica, o.Partitions = true, 0
-	g := &Group{o: Options{State: state, Store: o}, failed: make(chan error, 1)}
+	m := &machine{o: Options{State: state, Store: o}}
 	dir := store.LogDir(state)
-	if g.log, err = openLog(dir, hclog.NewNullLogger(), g.fail); err == nil {
-		g.state, err = store.OpenState(state, o)
+	if m.log, err = openLog(dir, hclog.NewNullLogger(), func(error) {}); err == nil {
+		m.state, err = store.OpenState(state, o)
 	}
 	if err == nil {
-		r, err = g.takeLog(dir)
+		r, err = m.takeLog(dir)
 	}
-	if err = errors.Join(err, g.closeFiles()); err != nil {
+	if err = errors.Join(err, m.close()); err != nil {
 		return r, fmt.Errorf("recover %s: %w", state, err)
 	}
 	old := dir + ".old"
@@ -60,8 +60,8 @@ func LastEntry(state string) (uint64, error) {
 }
 
 // takeLog applies all entries of the log, and forgets who the members were: none of them may come back with its log.
-func (g *Group) takeLog(dir string) (r Recovered, err error) {
-	kept, err := (&snapshots{group: g, dir: dir}).List()
+func (m *machine) takeLog(dir string) (r Recovered, err error) {
+	kept, err := (&snapshots{dir: dir}).List()
 	if err != nil {
 		return r, err
 	}
@@ -74,29 +74,29 @@ func (g *Group) takeLog(dir string) (r Recovered, err error) {
 	for _, snapshot := range kept {
 		members(snapshot.Configuration)
 	}
-	first, err := g.log.FirstIndex()
+	first, err := m.log.FirstIndex()
 	if err != nil {
 		return r, err
 	}
-	if r.Last, err = g.log.LastIndex(); err != nil {
+	if r.Last, err = m.log.LastIndex(); err != nil {
 		return r, err
 	}
 	for i := first; i > 0 && i <= r.Last; i++ {
 		var entry raft.Log
-		if err := g.log.GetLog(i, &entry); err != nil {
+		if err := m.log.GetLog(i, &entry); err != nil {
 			return r, err
 		}
 		switch entry.Type {
 		case raft.LogConfiguration:
 			members(raft.DecodeConfiguration(entry.Data))
 		case raft.LogCommand:
-			if done := (*machine)(g).apply(&entry); done.err != nil && !errors.Is(done.err, store.ErrNotLeader) {
+			if done := m.apply(&entry); done.err != nil && !errors.Is(done.err, store.ErrNotLeader) {
 				return r, done.err
 			}
 		}
 	}
 	b := store.NewBatch(time.Now())
 	b.PutMeta(membersMeta, nil)
-	_, err = g.state.Partitions[0].Commit(b)
+	_, err = m.state.Partitions[0].Commit(b)
 	return r, err
 }

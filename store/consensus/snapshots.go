@@ -60,7 +60,7 @@ func (s *snapshots) Open(string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	r, w := io.Pipe()
 	size, failed := make(chan int64), make(chan error, 1)
 	go func() {
-		err := s.group.stream(w, size)
+		err := s.group.machine.stream(w, size)
 		failed <- err
 		w.CloseWithError(err)
 	}()
@@ -70,30 +70,6 @@ func (s *snapshots) Open(string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	case err := <-failed:
 		return nil, nil, err
 	}
-}
-
-// stream writes a copy of the state, which is used meanwhile. It reports the size before.
-func (g *Group) stream(w io.Writer, size chan<- int64) error {
-	g.use.RLock()
-	defer g.use.RUnlock()
-	if g.state == nil {
-		return ErrNoState
-	}
-	g.applying.Lock()
-	begun := false
-	begin := func() {
-		if !begun {
-			begun = true
-			g.applying.Unlock()
-		}
-	}
-	defer begin()
-	return g.state.Stream(func(n int64, write func(io.Writer) error) error {
-		begin()
-		g.counts.sent.Add(1)
-		size <- n
-		return write(w)
-	})
 }
 
 // sink takes one snapshot.

@@ -62,11 +62,11 @@ func (g *Group) DialLeader(ctx context.Context) (net.Conn, error) {
 	if address == "" {
 		return nil, ErrNoLeader
 	}
-	p := &passage{group: g, to: address}
+	p := &passage{all: &g.passages, to: address}
 	p.led, p.end = context.WithCancelCause(context.Background())
-	g.passing.Lock()
-	g.passages[p] = struct{}{}
-	g.passing.Unlock()
+	g.passages.Lock()
+	g.passages.open[p] = struct{}{}
+	g.passages.Unlock()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(p.led, stop)()
@@ -78,17 +78,23 @@ func (g *Group) DialLeader(ctx context.Context) (net.Conn, error) {
 		p.forget()
 		return nil, p.why(err)
 	}
-	g.passing.Lock()
+	g.passages.Lock()
 	p.Conn = c
-	g.passing.Unlock()
+	g.passages.Unlock()
 	context.AfterFunc(p.led, func() { c.Close() })
 	return p, nil
+}
+
+// passages are those of this member that are open.
+type passages struct {
+	sync.Mutex
+	open map[*passage]struct{}
 }
 
 // passage is a connection to the member that leads, or one that is being made.
 type passage struct {
 	net.Conn // nil: it is being made
-	group    *Group
+	all      *passages
 	to       raft.ServerAddress
 	led      context.Context // over when the connection is
 	end      context.CancelCauseFunc
@@ -107,9 +113,9 @@ func (p *passage) Close() error {
 }
 
 func (p *passage) forget() {
-	p.group.passing.Lock()
-	delete(p.group.passages, p)
-	p.group.passing.Unlock()
+	p.all.Lock()
+	delete(p.all.open, p)
+	p.all.Unlock()
 	p.end(nil)
 }
 
@@ -121,22 +127,21 @@ func (p *passage) why(err error) error {
 	return err
 }
 
-// cutPassages ends the connections to members other than the one that leads now. One that has handed the lead over has
+// cut ends the connections to members other than the one that leads now. One that has handed the lead over has
 // a while to finish its answers. One that has fallen silent, frozen or without power, would not answer and not close
 // its connections. The first member looks for another leader after a timeout of silence; with five members the others
 // may have heard of the old one a little later, as it speaks each tenth to fifth of a timeout: so three quarters are
 // taken.
-func (g *Group) cutPassages(leads raft.ServerAddress) {
-	silent := time.Since(g.raft.LastContact()) >= g.o.Timeout*3/4
-	g.passing.Lock()
-	defer g.passing.Unlock()
-	for p := range g.passages {
+func (all *passages) cut(leads raft.ServerAddress, silent bool, grace time.Duration) {
+	all.Lock()
+	defer all.Unlock()
+	for p := range all.open {
 		switch {
 		case p.to == leads:
 		case silent || p.Conn == nil:
 			p.end(ErrLeadLost)
 		default:
-			time.AfterFunc(g.o.grace, func() { p.end(ErrLeadLost) })
+			time.AfterFunc(grace, func() { p.end(ErrLeadLost) })
 		}
 	}
 }

@@ -184,7 +184,7 @@ func TestAVisitOnItsWayEndsWithTheLead(t *testing.T) {
 			return false
 		}
 		defer c.Close()
-		groups[2].cutPassages(raft.ServerAddress(groups[1].o.Address))
+		groups[2].passages.cut(raft.ServerAddress(groups[1].o.Address), true, groups[2].o.grace)
 		answer, err := io.ReadAll(c)
 		return string(answer) == "m1" && err == nil
 	})

@@ -61,9 +61,7 @@ func (w *watch) silent(now time.Time) bool {
 
 // turn counts the members between the leader and another one.
 func turn(all []raft.Server, self, leader raft.ServerID) int {
-	at := func(id raft.ServerID) int {
-		return slices.IndexFunc(all, func(s raft.Server) bool { return s.ID == id })
-	}
+	at := func(id raft.ServerID) int { return slices.IndexFunc(all, named(string(id))) }
 	n := len(all)
 	return max(0, at(self)-at(leader)-1+n) % max(1, n)
 }
