@@ -17,29 +17,30 @@ import (
 	"henro/master"
 )
 
-var grid = flag.Bool("grid", false, "all webs of TestConnectionsAndTimetablesAreKept, up to 2,400 hosts, and a line for each")
+var grid = flag.Bool("grid", false, "all webs of TestConnectionsAndTimetablesAreKept, up to 2,400 hosts")
 
 // promiseFloor is the least interval of the hosts of TestConnectionsAndTimetablesAreKept.
 const promiseFloor = time.Second
 
-// promised is a web of hosts that all answer after e, and the connections of the crawl: S and C of equations (6) to (11).
+// promised is a web of hosts that all answer after e, and the connections of the crawl: S and C of equations (6) to
+// (11).
 type promised struct {
 	hosts, connections int
 	e                  time.Duration
 }
 
-// Equations (6) to (11), by the log of the web. Where more hosts wait than there are connections, these are occupied for
-// 0.8 of the time: Σe/(C·τ). Of hosts that are called feasible 0.95 of the visits come within one interval of their time.
-// No host is asked before its interval is over, and no more requests are under way than connections.
+// Equations (6) to (11), by the log of the web. Where more hosts wait than there are connections, these are occupied
+// for 0.8 of the time: Σe/(C·τ). Of hosts that are called feasible 0.95 of the visits come within one interval of
+// their time. No host is asked before its interval is over, and no more requests are under way than connections.
 func TestConnectionsAndTimetablesAreKept(t *testing.T) {
 	webs := []promised{{24, 4, time.Second}}
 	if *grid {
 		webs = nil
 		for _, hosts := range []int{24, 240, 2400} {
 			for _, connections := range []int{4, 16, 64, 256} {
-				for _, e := range []time.Duration{50 * time.Millisecond, 200 * time.Millisecond, time.Second, 3 * time.Second} {
+				for _, e := range []int{50, 200, 1000, 3000} {
 					if hosts > connections { // else nothing is scarce
-						webs = append(webs, promised{hosts, connections, e})
+						webs = append(webs, promised{hosts, connections, time.Duration(e) * time.Millisecond})
 					}
 				}
 			}
@@ -52,8 +53,8 @@ func TestConnectionsAndTimetablesAreKept(t *testing.T) {
 	}
 }
 
-// crawl crawls the web, of so many pages a host, for a while; it gives what the web saw in that time, and what is said of
-// each host then.
+// crawl crawls the web, of so many pages a host, for a while; it gives what the web saw in that time, and what is said
+// of each host then.
 func (w promised) crawl(t *testing.T, pages int, lasts time.Duration, change func(*master.Options)) ([]fakeweb.Entry,
 	map[string]string) {
 	t.Helper()
@@ -115,8 +116,8 @@ func (w promised) bears() float64 {
 	return min(1, float64(w.hosts)/(promiseFloor+w.e).Seconds()*w.e.Seconds()/float64(w.connections))
 }
 
-// revisits: hosts whose timetables ask for 0.7 of what connections and intervals bear. The time queue lets a page come a
-// minute after its time, which is not counted as late.
+// revisits: hosts whose timetables ask for 0.7 of what connections and intervals bear. The time queue lets a page come
+// a minute after its time, which is not counted as late.
 func (w promised) revisits(t *testing.T) {
 	const pages, share = 6, 0.7
 	perHost := w.bears() * float64(w.connections) / w.e.Seconds() / float64(w.hosts)
@@ -156,8 +157,8 @@ func (w promised) revisits(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("every %v: %d revisits, %d later than an interval after their time; %d of %d hosts feasible, %d of them late",
-		every, visits, late, feasible, len(byHost), feasibleAndLate)
+	t.Logf("every %v: %d revisits, %d later than an interval after their time; %d of %d hosts feasible, %d of them "+
+		"late", every, visits, late, feasible, len(byHost), feasibleAndLate)
 	if visits == 0 || feasible < len(byHost)/2 {
 		t.Errorf("%d revisits, %d of %d hosts are feasible, at %g of what they bear", visits, feasible, len(byHost),
 			share)
