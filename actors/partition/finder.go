@@ -23,21 +23,28 @@ type (
 		records *protocol.RecordsAsked // the answer is RecordsFound; nil: it is PagesFound
 	}
 	find struct{}
+	// sought goes with the links that the sitemap or feed had before the visit, which will be written after this.
+	sought struct {
+		*protocol.PagesSought
+		before []outlink.Outlink
+	}
 )
 
-// seek has those pages looked for of which a sitemap or a feed says something new: another moment of change than last
-// time. Any moment is new for a page that it did not name last time.
+// seek hands to the Finder what a sitemap or a feed says of pages.
 func (p *Partition) seek(ctx actor.Context, m *protocol.PagesSought) {
-	host := weburl.HostOf(m.Pages[0].URL)
-	anchors := map[string]string{}
-	if m.Again {
-		links, err := p.disk.Links.Of(store.IDOf(weburl.HostOf(m.URL)), fingerprint.URL(m.URL))
-		if err != nil {
-			links = nil
-		}
-		for i := range links {
-			anchors[links[i].URL] = links[i].Anchor
-		}
+	s := &sought{PagesSought: m}
+	if m.Again { // without the links all is new
+		s.before, _ = p.disk.Links.Of(store.IDOf(weburl.HostOf(m.URL)), fingerprint.URL(m.URL))
+	}
+	ctx.Send(p.finder, s)
+}
+
+// seek looks for those pages of which a sitemap or a feed says something new: another moment of change than last time.
+// Any moment is new for a page that it did not name last time.
+func (f *Finder) seek(ctx actor.Context, m *sought) {
+	anchors := make(map[string]string, len(m.before))
+	for i := range m.before {
+		anchors[m.before[i].URL] = m.before[i].Anchor
 	}
 	pages := map[string]outlink.Hint{}
 	for i := range m.Pages {
@@ -49,7 +56,7 @@ func (p *Partition) seek(ctx actor.Context, m *protocol.PagesSought) {
 		if hint.From.IsZero() || hint.Modified() == outlink.ParseHint(anchors[l.URL]).Modified() {
 			continue
 		}
-		if _, visited, _, err := p.disk.Seen.Get(l.URL); err != nil || !visited {
+		if _, visited, _, err := f.disk.Seen.Get(l.URL); err != nil || !visited {
 			continue
 		}
 		// Of a document that is read for the first time, a day may be that of the page's visit: a change on it may lie
@@ -62,7 +69,7 @@ func (p *Partition) seek(ctx actor.Context, m *protocol.PagesSought) {
 		}
 	}
 	if len(pages) > 0 {
-		ctx.Send(p.finder, &findPages{asker: p.hosts, host: host, pages: pages})
+		f.ask(ctx, &findPages{asker: f.hosts, host: weburl.HostOf(m.Pages[0].URL), pages: pages})
 	}
 }
 
@@ -99,6 +106,8 @@ func (f *Finder) Receive(ctx actor.Context) {
 	switch m := ctx.Message().(type) {
 	case *findPages:
 		f.ask(ctx, m)
+	case *sought:
+		f.seek(ctx, m)
 	case *protocol.Notice:
 		f.notice(ctx, m)
 	case *protocol.RecordsAsked:
