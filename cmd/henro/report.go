@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/messages/speech"
+	"henro/store/fsync"
 )
 
 func newReportCommand() *cobra.Command {
@@ -96,18 +98,12 @@ func nameOf(dir string) string {
 }
 
 // writeFile writes a file, whole or not at all.
-func writeFile(path string, write func(io.Writer) error) (err error) {
-	f, err := os.Create(path + ".part")
-	if err != nil {
-		return config.Usage("%v", err)
+func writeFile(path string, write func(io.Writer) error) error {
+	err := fsync.Replace(path, path+".part", 0o666, write)
+	if at := (*fs.PathError)(nil); errors.As(err, &at) && at.Op == "open" && at.Path == path+".part" {
+		err = config.Usage("%v", err)
 	}
-	if err = errors.Join(write(f), f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(f.Name()))
-	}
-	return nil
+	return err
 }
 
 // printReport says the most important of it.

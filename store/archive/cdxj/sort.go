@@ -3,6 +3,7 @@ package cdxj
 import (
 	"bufio"
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"strings"
 
 	"henro/store/archive/warc"
+	"henro/store/fsync"
 	"henro/store/sorter"
 )
 
@@ -70,23 +72,10 @@ func once(w io.Writer) func(line []byte) error {
 	}
 }
 
-// replace writes a file beside dst and gives it that name once it is whole and on the disk.
-func replace(dst string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(dst), filepath.Base(dst)+".*"+tempSuffix)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	w := bufio.NewWriterSize(f, 1<<16)
-	err = errors.Join(write(w), w.Flush(), f.Chmod(0o644), f.Sync(), f.Close())
-	if err != nil {
-		return fmt.Errorf("write %s: %w", dst, err)
-	}
-	return os.Rename(f.Name(), dst)
+// replace writes a file beside dst, of a name of its own, since another process may do so too, and gives it that name
+// once it is whole and on the disk.
+func replace(dst string, write func(io.Writer) error) error {
+	return fsync.Replace(dst, dst+"."+rand.Text()+tempSuffix, 0o644, write)
 }
 
 // MergeFiles merges sorted files into the sorted file dst, which appears whole or not at all. dst may be one of them.
