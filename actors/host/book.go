@@ -54,13 +54,13 @@ type (
 type Book struct {
 	*base
 
-	loan     loan
-	robots   robotsBook
-	line     line
+	loan     *loan
+	robots   *robotsBook
+	line     *line
 	judge    *judge
 	schedule *schedule
-	rules    ruleRoom
-	aliases  aliases
+	rules    *ruleRoom
+	aliases  *aliases
 }
 
 // openLease is the lease as its host sees it.
@@ -99,17 +99,17 @@ type (
 // New makes the book of a host of which nothing is known yet: HostRestored is the first fact that it takes.
 func New(o Options, name string, regions *admission.Known) *Book {
 	shared := &base{o: &o, name: name, clock: clock{o: &o}}
-	b := &Book{base: shared, robots: robotsBook{base: shared}, line: line{base: shared},
+	b := &Book{base: shared, robots: &robotsBook{base: shared}, line: &line{base: shared},
 		judge: newJudge(shared, regions), schedule: newSchedule(shared)}
-	b.loan = loan{base: shared, robots: &b.robots, line: &b.line}
-	b.rules = ruleRoom{base: shared, judge: b.judge, loan: &b.loan}
-	b.aliases = aliases{base: shared, judge: b.judge, loan: &b.loan}
+	b.loan = &loan{base: shared, robots: b.robots, line: b.line}
+	b.rules = &ruleRoom{base: shared, judge: b.judge, loan: b.loan}
+	b.aliases = &aliases{base: shared, judge: b.judge, loan: b.loan}
 	b.features = []Feature{ // links are refused by the first that has a reason
 		&stopRoom{judge: b.judge},
 		&sessionRoom{judge: b.judge},
-		&b.rules,
-		&b.aliases,
-		&aliasOrder{of: &b.aliases},
+		b.rules,
+		b.aliases,
+		&aliasOrder{of: b.aliases},
 		&intervalRoom{schedule: b.schedule},
 	}
 	for _, plugged := range o.Features {
@@ -162,7 +162,7 @@ func (b *Book) take(fact any) bool {
 			b.send(Master, &protocol.OrderDone{Err: err, Reply: m.Reply})
 		}
 	case *sitemapReported:
-		b.judge.takeSitemap(&b.robots, m)
+		b.judge.takeSitemap(b.robots, m)
 	case *protocol.RelaxationsFound:
 		b.judge.relax(m)
 	case *protocol.HostExcluded:

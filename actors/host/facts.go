@@ -214,7 +214,7 @@ func (b *Book) storeMade(m *visitsMade) {
 		for j := range v.Links {
 			b.judge.link(&v.Links[j])
 		}
-		b.judge.followHints(&b.robots, &m.visits[i].old, v)
+		b.judge.followHints(b.robots, &m.visits[i].old, v)
 	}
 	b.judge.report(w)
 	if b.judge.unreadable {
