@@ -18,17 +18,13 @@ func (s *Server) memento(h http.Header, r *http.Request, u weburl.URL, p capture
 	h.Set("Link", s.mementoLinks(r, u, p))
 }
 
-// relations are the links from anything about a page: to itself, to its time gate and to its time map.
-func (s *Server) relations(r *http.Request, u weburl.URL) string {
+// mementoLinks are the links from a page to itself, to its time gate, to its time map, and to the captures around one,
+// if one is given.
+func (s *Server) mementoLinks(r *http.Request, u weburl.URL, p captures.Place) string {
 	host := "http://" + s.ownHost(r)
-	return fmt.Sprintf(`<%s>; rel="original", <%s/timegate/%s>; rel="timegate", <%s/timemap/link/%s>; `+
+	text := fmt.Sprintf(`<%s>; rel="original", <%s/timegate/%s>; rel="timegate", <%s/timemap/link/%s>; `+
 		`rel="timemap"; type="application/link-format"`,
 		u, host, u, host, u)
-}
-
-// mementoLinks are the relations of a page, and links to the captures around one.
-func (s *Server) mementoLinks(r *http.Request, u weburl.URL, p captures.Place) string {
-	text := s.relations(r, u)
 	for _, l := range []struct {
 		rel string
 		at  time.Time
@@ -53,7 +49,7 @@ func (s *Server) timegate(w http.ResponseWriter, r *http.Request, raw string) er
 		return err
 	}
 	w.Header().Set("Vary", "accept-datetime")
-	w.Header().Set("Link", s.relations(r, u))
+	w.Header().Set("Link", s.mementoLinks(r, u, captures.Place{}))
 	p, err := s.wished(r, u)
 	if err != nil {
 		return err

@@ -326,7 +326,7 @@ func (s *Server) calendar(w http.ResponseWriter, r *http.Request, u weburl.URL, 
 		}
 		content.Months = append(content.Months, shown)
 	}
-	w.Header().Set("Link", s.relations(r, u))
+	w.Header().Set("Link", s.mementoLinks(r, u, captures.Place{}))
 	return s.show(w, r, http.StatusOK, "calendar.html", content)
 }
 
