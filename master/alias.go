@@ -2,43 +2,12 @@ package master
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"henro/actors/alias"
-	"henro/actors/host"
-	"henro/actors/protocol"
 	"henro/messages/weburl"
 )
-
-type (
-	// OrderAlias says whom a host stands for, whatever its pages show. AliasOrdered answers it when that is on disk.
-	OrderAlias struct{ Host, Of string } // as weburl.URL.Host has them; Of empty: for itself
-	// AliasOrdered answers OrderAlias.
-	AliasOrdered struct{}
-)
-
-// orderAlias has the order written; the rest follows when it is on disk.
-func (m *Master) orderAlias(ctx actor.Context, o *OrderAlias) {
-	m.writeAlias(ctx, o.Host, o.Of, ctx.Sender())
-	if o.Of != "" && alias.Representative(o.Host, o.Of) == o.Host { // by evidence Of would be the alias: it is not
-		m.writeAlias(ctx, o.Of, "", nil)
-	}
-}
-
-func (m *Master) writeAlias(ctx actor.Context, name, of string, reply *actor.PID) {
-	order := alias.Order{Of: of, At: time.Now()}
-	bytes, err := json.Marshal(order)
-	if err != nil {
-		panic(fmt.Errorf("order about %s: %w", name, err))
-	}
-	m.writeOrder(ctx, &protocol.Write{Notes: []protocol.Note{{Host: name, Name: host.OrderNote, Bytes: bytes}}},
-		&orderTag{reply, name, &protocol.AliasOrdered{Order: order}, &AliasOrdered{}})
-}
 
 // OrderAlias says whom a host stands for. It returns the order in canonical form, once it is on disk.
 func (n *Node) OrderAlias(ctx context.Context, o *AliasPosted) (*AliasPosted, error) {
@@ -65,7 +34,11 @@ func (n *Node) OrderAlias(ctx context.Context, o *AliasPosted) (*AliasPosted, er
 			return nil, err
 		}
 	}
-	_, err := Ask[*AliasOrdered](ctx, n, &OrderAlias{o.Host, o.Of})
+	order := &alias.Order{Of: o.Of, At: time.Now()}
+	_, err := ordered(ctx, n, o.Host, order)
+	if err == nil && o.Of != "" && alias.Representative(o.Host, o.Of) == o.Host { // its own evidence says the opposite
+		_, err = ordered(ctx, n, o.Of, &alias.Order{At: order.At})
+	}
 	return o, err
 }
 

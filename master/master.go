@@ -73,12 +73,6 @@ type (
 		count int
 		left  int // partitions that have not answered
 	}
-	// orderTag comes back when what a person orders of a host is on disk.
-	orderTag struct {
-		reply        *actor.PID // nil: nobody waits
-		host         string
-		sent, answer any // sent to the Host, answer to reply
-	}
 )
 
 // Master is the actor at the head of a crawl. Its desk decides what is lent to whom, and its course when the crawl
@@ -178,12 +172,9 @@ func (m *Master) Receive(ctx actor.Context) {
 	case *RivalSeen:
 		m.meet(ctx, msg)
 	case *protocol.Written:
-		switch tag := msg.Tag.(type) {
-		case *seedsTag:
+		if tag, ok := msg.Tag.(*seedsTag); ok {
 			m.tell(ctx, &course.SeedsStored{})
 			tag.stored(ctx)
-		case *orderTag:
-			m.orderWritten(ctx, tag)
 		}
 	case *protocol.Ordered:
 		ctx.Send(m.hosts, &protocol.ToHost{Host: msg.Host, Message: &protocol.Ordered{Order: msg.Order,
@@ -196,10 +187,6 @@ func (m *Master) Receive(ctx actor.Context) {
 		}
 	case *protocol.Notice:
 		ctx.Forward(m.partitions[m.state.PartitionOf(msg.Host)])
-	case *ExcludeHost:
-		m.exclude(ctx, msg)
-	case *OrderAlias:
-		m.orderAlias(ctx, msg)
 	case *AddSeeds:
 		m.addSeeds(ctx, msg)
 	case *FetchesAsked:
@@ -442,22 +429,6 @@ func (m *Master) plant(ctx actor.Context, seeds []reading.Seed, tag *seedsTag) {
 			m.tell(ctx, &course.SeedsSent{Writes: 1})
 			ctx.Request(m.partitions[i], &protocol.PlantSeeds{Candidates: group, Tag: tag})
 		}
-	}
-}
-
-// writeOrder has an order of a person written. When it is on disk, the Host is told and the person is answered.
-func (m *Master) writeOrder(ctx actor.Context, w *protocol.Write, tag *orderTag) {
-	w.Urgent, w.Tag = true, tag
-	ctx.Request(m.partitions[m.state.PartitionOf(tag.host)], w)
-}
-
-func (m *Master) orderWritten(ctx actor.Context, tag *orderTag) {
-	ctx.Send(m.hosts, &protocol.ToHost{Host: tag.host, Message: tag.sent})
-	if sent, ok := tag.sent.(*protocol.HostExcluded); ok && sent.On {
-		m.lend(ctx, &lending.HostUnwanted{Host: tag.host})
-	}
-	if tag.reply != nil {
-		ctx.Send(tag.reply, tag.answer)
 	}
 }
 

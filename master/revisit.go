@@ -83,11 +83,8 @@ func (n *Node) Revisit(ctx context.Context, posted *RevisitPosted) (*RevisitAnsw
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Hour) // a partition of millions of pages is looked through
 	defer cancel()
-	answer, err := Ask[*protocol.OrderDone](ctx, n, &protocol.Ordered{Host: order.Pages.Host(), Order: order})
-	if err != nil {
-		return nil, err
-	}
-	return &RevisitAnswer{string(order.Pages), answer.Count}, answer.Err
+	count, err := ordered(ctx, n, order.Pages.Host(), order)
+	return &RevisitAnswer{string(order.Pages), count}, err
 }
 
 // RevisitAtRest is Revisit in the state of a crawl that is not running.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"slices"
 	"time"
 )
 
@@ -25,8 +24,6 @@ type Batch struct {
 	sends    []Parcel
 	sent     [][]byte
 	relaxed  []Relaxation
-	stops    []StopEntry
-	unstops  []string
 	metaKeys []string
 	metas    [][]byte
 	rejudge  bool   // every visited page with links becomes a Relaxation
@@ -135,20 +132,6 @@ func (b *Batch) Sent(keys ...[]byte) {
 
 // Relaxed ticks off a relaxation whose links are admitted in this batch. One that was raised again meanwhile stays.
 func (b *Batch) Relaxed(r Relaxation) { b.grow(32); b.relaxed = append(b.relaxed, r) }
-
-// Stop puts an entry on the stop list. Of Stop and Unstop of the same prefix the later counts.
-func (b *Batch) Stop(e StopEntry) {
-	b.unstops = slices.DeleteFunc(b.unstops, func(prefix string) bool { return prefix == e.Prefix })
-	b.grow(32 + len(e.Prefix) + len(e.Evidence))
-	b.stops = append(b.stops, e)
-}
-
-// Unstop takes an entry off the stop list.
-func (b *Batch) Unstop(prefix string) {
-	b.grow(len(prefix))
-	b.stops = slices.DeleteFunc(b.stops, func(e StopEntry) bool { return e.Prefix == prefix })
-	b.unstops = append(b.unstops, prefix)
-}
 
 // PutMeta stores a value of the owner under a name of its own; nil deletes it.
 func (b *Batch) PutMeta(name string, value []byte) {

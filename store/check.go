@@ -533,10 +533,6 @@ func (k *partitionCheck) rest() error {
 		}),
 		k.contents(),
 		k.rises(),
-		k.tx.Bucket(bucketStop).ForEach(func(key, v []byte) error {
-			_, err := decodeStop(key, v)
-			return err
-		}),
 		k.tx.Bucket(bucketMeta).ForEach(func(key, v []byte) error {
 			_, err := unseal(key, v)
 			return err

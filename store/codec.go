@@ -544,26 +544,6 @@ func decodeRelaxation(key, v []byte) (Relaxation, error) {
 		URL: string(b[3:])}, nil
 }
 
-func encodeStop(e *StopEntry) []byte {
-	b := make([]byte, 4, 32+len(e.Evidence))
-	b = binary.LittleEndian.AppendUint32(b, seconds(e.At))
-	b = appendString(b, e.Reason)
-	b = appendString(b, e.Evidence)
-	b = binary.LittleEndian.AppendUint32(b, seconds(e.Until))
-	return append(b, uint8(min(e.Rounds, 255)))
-}
-
-func decodeStop(key, v []byte) (StopEntry, error) {
-	b, err := unseal(key, v)
-	if err != nil {
-		return StopEntry{}, fmt.Errorf("stop list, %q: %w", key, err)
-	}
-	s := scanner{rest: b}
-	e := StopEntry{Prefix: string(key), At: moment(s.u32()), Reason: s.string(), Evidence: s.string(),
-		Until: moment(s.u32()), Rounds: int(s.u8())}
-	return e, s.err(fmt.Sprintf("stop list, %q", key))
-}
-
 func hostKey(k []byte) HostID {
 	if len(k) < 8 {
 		return 0

@@ -85,7 +85,7 @@ func (c *commit) run() (err error) {
 		c.storeOrders, c.forget, c.admit,
 		func() error { return storeHosts(c.tx, b.hosts, totals) }, func() error { return storeLeases(c.tx, b, totals) },
 		func() error { return storeOutbox(c.tx, b, totals) }, func() error { return c.links.relaxed(b.relaxed) },
-		func() error { return storeStops(c.tx, b) }, func() error { return storeMetas(c.tx, b) },
+		func() error { return storeMetas(c.tx, b) },
 		func() error { c.out.Splits, _, err = p.queue.Split(splitRecords); return err },
 		p.queue.Flush, c.fresh.flush, c.tally.flush,
 	} {

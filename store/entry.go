@@ -15,8 +15,8 @@ const maxEntry = 1 << 20
 // same. Records have the form in which they lie on disk.
 //
 //	schema1 ‖ seconds i64 ‖ nanoseconds u32 ‖ opened u32 ‖ domains str ‖ bytes uv ‖ records uv ‖ rejudge1 ‖ given uv
-//	‖ visits ‖ moves ‖ drops ‖ renews ‖ forgets ‖ candidates ‖ hosts ‖ leases ‖ ended ‖ sends ‖ sent ‖ relaxed ‖ stops
-//	‖ unstops ‖ metas ‖ firsts, each with its count uv before it
+//	‖ visits ‖ moves ‖ drops ‖ renews ‖ forgets ‖ candidates ‖ hosts ‖ leases ‖ ended ‖ sends ‖ sent ‖ relaxed ‖ metas
+//	‖ firsts, each with its count uv before it
 func (b *Batch) MarshalBinary() ([]byte, error) {
 	e := append(make([]byte, 0, b.bytes+b.bytes/4+256), Schema)
 	e = binary.LittleEndian.AppendUint64(e, uint64(b.now.Unix()))
@@ -65,10 +65,6 @@ func (b *Batch) MarshalBinary() ([]byte, error) {
 	e = appendAll(e, b.relaxed, func(e []byte, r Relaxation) []byte {
 		return appendBytes(binary.LittleEndian.AppendUint64(e, uint64(r.Host)), encodeRelaxation(&r)[4:])
 	})
-	e = appendAll(e, b.stops, func(e []byte, s StopEntry) []byte {
-		return appendBytes(appendString(e, s.Prefix), encodeStop(&s)[4:])
-	})
-	e = appendAll(e, b.unstops, func(e []byte, prefix string) []byte { return appendString(e, prefix) })
 	e = binary.AppendUvarint(e, uint64(len(b.metaKeys)))
 	for i, name := range b.metaKeys {
 		e = appendBytes(append(appendString(e, name), oneIf(b.metas[i] != nil)), b.metas[i])
@@ -149,13 +145,6 @@ func (b *Batch) UnmarshalBinary(e []byte) error {
 		fail(err)
 		return r
 	})
-	b.stops = scanAll(&s, func() StopEntry {
-		key := s.bytes()
-		e, err := decodeStop(key, sealAs(key, s.bytes()))
-		fail(err)
-		return e
-	})
-	b.unstops = scanAll(&s, s.string)
 	scanAll(&s, func() struct{} {
 		b.metaKeys = append(b.metaKeys, s.string())
 		there, v := s.u8() != 0, s.bytes()

@@ -23,7 +23,7 @@ func TestAnEntryHasEveryFieldOfABatch(t *testing.T) {
 		}
 	}
 	fields(Batch{}, "now", "bytes", "records", "visits", "moves", "drops", "renews", "forgets", "admits", "hosts",
-		"leases", "ended", "sends", "sent", "relaxed", "stops", "unstops", "metaKeys", "metas", "rejudge", "given",
+		"leases", "ended", "sends", "sent", "relaxed", "metaKeys", "metas", "rejudge", "given",
 		"opened", "domains", "firsts", "index")
 	fields(Visited{}, "Position", "Page", "Retry", "Links", "Near")
 	fields(firstPage{}, "known", "claim", "url", "near")

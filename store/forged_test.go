@@ -35,7 +35,7 @@ func forgeOptions() Options {
 	return o
 }
 
-// forgeable makes a state of two files with pages of each kind, a lease, a parcel and a stop.
+// forgeable makes a state of two files with pages of each kind, a lease and a parcel.
 func forgeable(t *testing.T) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "state")
@@ -59,7 +59,6 @@ func forgeable(t *testing.T) (dir string) {
 				b.Visit(Visited{Page: page, Links: []outlink.Outlink{{URL: url + "/next", Kind: outlink.Anchor}}})
 			}
 			b.PutLease(Lease{ID: 1, HostName: "http://h1.example"})
-			b.Stop(StopEntry{Prefix: "http://h1.example/x", Reason: "trap"})
 			b.Send(1-k, []Candidate{{URL: "http://h1.example/parcel"}})
 			b.PutMeta("mine", []byte("value"))
 			if _, err := p.Commit(b); err != nil {
@@ -201,9 +200,6 @@ func TestCheckNamesEachForgery(t *testing.T) {
 		"lease 1: the state is damaged": func(f *forger) error { return flip(f.tx.Bucket(bucketLeases), key64(1)) },
 		"outbox": func(f *forger) error {
 			return flip(f.tx.Bucket(bucketOutbox), first(f.tx.Bucket(bucketOutbox)))
-		},
-		"stop list": func(f *forger) error {
-			return flip(f.tx.Bucket(bucketStop), first(f.tx.Bucket(bucketStop)))
 		},
 		"p000.db: check: the state is dam": func(f *forger) error {
 			return flip(f.tx.Bucket(bucketMeta), []byte("own/mine"))
@@ -365,7 +361,7 @@ func TestForgedFilesDoNotOpen(t *testing.T) {
 		"half of an identity":          identity(func(b []byte) []byte { return b[:20] }),
 		"a progress that is too short": progress(16),
 		"a progress of half a number":  progress(28),
-		"no bucket for the stop list":  func(tx *bbolt.Tx) error { return tx.DeleteBucket(bucketStop) },
+		"no bucket for the outbox":     func(tx *bbolt.Tx) error { return tx.DeleteBucket(bucketOutbox) },
 		"no bucket for the time queue": func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("queue")) },
 		"no totals":                    func(tx *bbolt.Tx) error { return tx.Bucket(bucketMeta).Delete(totalsKey) },
 		"an identity that was not sealed": func(tx *bbolt.Tx) error {

@@ -7,8 +7,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// What the owner of a partition has in it beside pages, as a commit stores it: hosts, leases, the outbox, the stop
-// list, and values of its own.
+// What the owner of a partition has in it beside pages, as a commit stores it: hosts, leases, the outbox, and
+// values of its own.
 
 // insert stores a value, and counts its key if it is new.
 func insert(b *bbolt.Bucket, key, v []byte, count *uint64) error {
@@ -85,22 +85,6 @@ func storeOutbox(tx *bbolt.Tx, b *Batch, t *totals) error {
 	for _, key := range b.sent {
 		if err := remove(outbox, key, &t.parcels); err != nil {
 			return fmt.Errorf("outbox: %w", err)
-		}
-	}
-	return nil
-}
-
-func storeStops(tx *bbolt.Tx, b *Batch) error {
-	stops := tx.Bucket(bucketStop)
-	for i := range b.stops {
-		e := &b.stops[i]
-		if err := put(stops, []byte(e.Prefix), encodeStop(e)); err != nil {
-			return fmt.Errorf("stop %q: %w", e.Prefix, err)
-		}
-	}
-	for _, prefix := range b.unstops {
-		if err := stops.Delete([]byte(prefix)); err != nil {
-			return fmt.Errorf("unstop %q: %w", prefix, err)
 		}
 	}
 	return nil

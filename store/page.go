@@ -310,13 +310,3 @@ type Parcel struct {
 	Partition  int
 	Candidates []Candidate
 }
-
-// StopEntry keeps URLs from being visited at all.
-type StopEntry struct {
-	Prefix   string    `json:"prefix"`   // canonical: a URL, a folder ending in "/", or a host
-	Reason   string    `json:"reason"`   // why, from a closed set of the owner: missing, failing, slow …
-	Evidence string    `json:"evidence"` // what was seen, for the person who asks
-	At       time.Time `json:"at"`
-	Until    time.Time `json:"until,omitzero"` // from then on it is tried again; zero: for good
-	Rounds   int       `json:"rounds"`         // how often it was listed in a row, at most 255
-}

@@ -20,7 +20,7 @@ import (
 
 // Schema is the version of the format on disk, which store/FORMAT.md describes. It rises when another henro could not
 // read what this one writes, or this one what another wrote; a file of another version is refused.
-const Schema = 4
+const Schema = 5
 
 // The buckets of a partition; packages timequeue and seen have their own.
 var (
@@ -33,9 +33,8 @@ var (
 	bucketLeases = []byte("leases")
 	bucketOutbox = []byte("outbox")
 	bucketRelax  = []byte("relax")
-	bucketStop   = []byte("stop")
 	buckets      = [][]byte{bucketMeta, bucketHosts, bucketRobots, bucketCounts, bucketFresh, bucketLinks,
-		bucketLinkSets, bucketLeases, bucketOutbox, bucketRelax, bucketStop, bucketContents}
+		bucketLinkSets, bucketLeases, bucketOutbox, bucketRelax, bucketContents}
 )
 
 var identityKey = []byte("identity")

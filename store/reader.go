@@ -54,7 +54,6 @@ type Tables struct {
 	Pages       Pages
 	Seen        Seen
 	Links       LinkSets
-	Stops       Table[StopEntry] // the stop list, by prefix
 	Leases      Table[Lease]
 	Outbox      Table[Parcel]     // the oldest first
 	Relaxations Table[Relaxation] // pages whose links are to be admitted again
@@ -64,7 +63,7 @@ type Tables struct {
 func tablesOf(r *reader) Tables {
 	return Tables{
 		Hosts: Hosts{Table[HostRecord]{r, bucketHosts, readHost}}, Fresh: Fresh{r}, Pages: Pages{r}, Seen: Seen{r},
-		Links: LinkSets{r}, Stops: Table[StopEntry]{r, bucketStop, alone(decodeStop)},
+		Links:       LinkSets{r},
 		Leases:      Table[Lease]{r, bucketLeases, alone(decodeLease)},
 		Outbox:      Table[Parcel]{r, bucketOutbox, alone(decodeParcel)},
 		Relaxations: Table[Relaxation]{r, bucketRelax, readRelaxation}, Metas: Metas{r},
@@ -103,17 +102,12 @@ func (t Table[T]) All() ([]T, error) { return t.First(math.MaxInt) }
 func (t Table[T]) First(limit int) ([]T, error) { return t.Within(limit, math.MaxInt) }
 
 // Within reads up to limit values, and stops once they take size bytes on disk.
-func (t Table[T]) Within(limit, size int) ([]T, error) { return t.list(nil, nil, limit, size) }
+func (t Table[T]) Within(limit, size int) ([]T, error) { return t.list(nil, limit, size) }
 
-// Below reads up to limit values whose keys begin with a prefix.
-func (t Table[T]) Below(prefix string, limit int) ([]T, error) {
-	return t.list([]byte(prefix), []byte(prefix), limit, math.MaxInt)
-}
-
-func (t Table[T]) list(from, prefix []byte, limit, size int) (values []T, err error) {
+func (t Table[T]) list(from []byte, limit, size int) (values []T, err error) {
 	err = t.view("read "+string(t.bucket), func(tx *bbolt.Tx) error {
 		c := tx.Bucket(t.bucket).Cursor()
-		for k, v := c.Seek(from); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		for k, v := c.Seek(from); k != nil; k, v = c.Next() {
 			if len(values) >= limit || size <= 0 {
 				return nil
 			}
@@ -152,7 +146,7 @@ func (t Hosts) List(after HostID, limit int) ([]HostRecord, error) {
 	if after != 0 {
 		from = append(key64(uint64(after)), 0) // the least key behind it
 	}
-	return t.list(from, nil, limit, math.MaxInt)
+	return t.list(from, limit, math.MaxInt)
 }
 
 // eachName calls fn for every host, on one snapshot.

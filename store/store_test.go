@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -180,38 +179,6 @@ func TestFindEndsWhenAllAreFound(t *testing.T) {
 		}
 		if err != nil || len(found) != want {
 			t.Errorf("of %q %d were found, %v", urls, len(found), err)
-		}
-	}
-}
-
-// A folder can come onto the stop list, off it and onto it again between two commits: the last word counts.
-func TestTheLastWordOnAStopCounts(t *testing.T) {
-	p, err := store.Open(filepath.Join(t.TempDir(), "p.db"), testOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	now := time.Now()
-	for _, steps := range []string{"+", "-", "-+", "+-", "+-+", "-+-"} {
-		batch := store.NewBatch(now)
-		for _, step := range steps {
-			if step == '+' {
-				batch.Stop(store.StopEntry{Prefix: "http://a.example/d/", Reason: "missing", At: now,
-					Until: now.Add(time.Hour), Rounds: 2})
-			} else {
-				batch.Unstop("http://a.example/d/")
-			}
-		}
-		if _, err := p.Commit(batch); err != nil {
-			t.Fatal(err)
-		}
-		entries, err := p.Stops.Below("http://a.example/", 10)
-		if err != nil || (len(entries) == 1) != strings.HasSuffix(steps, "+") || len(entries) == 1 &&
-			entries[0].Rounds != 2 {
-			t.Errorf("after %s: %+v, %v", steps, entries, err)
-		}
-		if others, err := p.Stops.Below("http://b.example/", 10); err != nil || len(others) > 0 {
-			t.Errorf("of another host: %+v, %v", others, err)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func TestWhy(t *testing.T) {
 	now := time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
 	bounds := Rules{Traps: traps.DefaultOptions()}
 	var stops stoplist.List
-	stops.Restore(stoplist.Entry{Prefix: "http://a.example/old/", Reason: "missing", Evidence: "10 broken pages",
+	stops.Put(stoplist.Entry{Prefix: "http://a.example/old/", Reason: "missing", Evidence: "10 broken pages",
 		At: now, Until: now.Add(time.Hour)})
 	file := robots.Parse([]byte("User-agent: *\nDisallow: /private/\n"), "henro")
 	for _, tt := range []struct {

@@ -66,7 +66,7 @@ func (a *aliases) Changed(bool) (note []byte, is bool) {
 	return note, true
 }
 
-// aliasOrder is what a person has said of whom the host stands for. The Master writes the note.
+// aliasOrder is what a person has said of whom the host stands for. The note is written with the order.
 type aliasOrder struct {
 	silent
 	of *aliases
@@ -150,8 +150,6 @@ func (a *aliases) take(fact any) bool {
 	switch m := fact.(type) {
 	case *protocol.TextsCompared:
 		a.takeCompared(m)
-	case *protocol.AliasOrdered:
-		a.takeOrder(m)
 	case *protocol.RecordsFound:
 		switch tag := m.Tag.(type) {
 		case *review:
@@ -258,14 +256,15 @@ func (a *aliases) Saw(v *Visit) {
 	a.changed = a.beliefs.Answered(a.name, page.URL[len(a.name):], to, a.now) || a.changed
 }
 
-// takeOrder takes what a person has said of whom the host stands for, which is on disk already.
-func (a *aliases) takeOrder(m *protocol.AliasOrdered) {
+// takeOrder takes what a person says of whom the host stands for.
+func (a *aliases) takeOrder(order *alias.Order, reply any) {
 	before := a.of()
-	a.order = &m.Order
-	w := &protocol.Write{Tag: &aliasTag{}}
-	if a.represented(before, w); w.Sweeps != nil {
-		a.write(w)
-	}
+	a.order = order
+	note, _ := json.Marshal(order) // never fails
+	w := &protocol.Write{Urgent: true, Tag: &protocol.OrderDone{Reply: reply},
+		Notes: []protocol.Note{{Host: a.name, Name: OrderNote, Bytes: note}}}
+	a.represented(before, w)
+	a.write(w)
 	a.loan.announceAgain()
 }
 

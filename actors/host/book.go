@@ -106,6 +106,7 @@ func New(o Options, name string, regions *admission.Known) *Book {
 	b.aliases = &aliases{base: shared, judge: b.judge, loan: b.loan}
 	b.features = []Feature{ // links are refused by the first that has a reason
 		&stopRoom{judge: b.judge},
+		&listRoom{judge: b.judge},
 		&sessionRoom{judge: b.judge},
 		b.rules,
 		b.aliases,
@@ -165,8 +166,6 @@ func (b *Book) take(fact any) bool {
 		b.judge.takeSitemap(b.robots, m)
 	case *protocol.RelaxationsFound:
 		b.judge.relax(m)
-	case *protocol.HostExcluded:
-		b.exclude(m)
 	case *robotsAsked:
 		b.robots.answer(m)
 		b.loan.announceAgain()
@@ -224,11 +223,8 @@ func (b *Book) restore(m *protocol.HostRestored) {
 		b.robots.rules = b.robots.kept()
 	}
 	b.line.known, b.line.fresh = m.Due, int(min(m.Record.Waiting, 1))
-	for _, e := range m.Kept.Stops {
-		b.judge.known.Stops.Restore(StopEntry(e))
-	}
 	for _, f := range b.features {
-		if err := f.Restore(m.Kept.Notes[f.Name()]); err != nil {
+		if err := f.Restore(m.Notes[f.Name()]); err != nil {
 			panic(fmt.Errorf("note %s of %s: %w", f.Name(), b.name, err))
 		}
 	}

@@ -11,26 +11,26 @@ import (
 	"henro/store"
 )
 
-// Exclusion is the entry of the stop list by which a person keeps a whole host from being asked: its root, for good.
-func Exclusion(host string, at time.Time) store.StopEntry {
-	return store.StopEntry{Prefix: host + "/", Reason: admission.Excluded.String(), Evidence: stoplist.ByPerson, At: at,
-		Rounds: 1}
-}
-
 // heldOff is when the pages of an excluded host are looked at again, in case it was let in: there is no list of
 // them.
 const heldOff = aDay
 
-// exclude takes the order of a person.
-func (b *Book) exclude(m *protocol.HostExcluded) {
-	if m.On {
-		b.judge.known.Stops.Restore(StopEntry(m.Entry))
+// exclude takes the order of a person: the root of the host is on the stop list, for good, or it goes.
+func (b *Book) exclude(order *protocol.SetExcluded, reply any) {
+	stops, root := b.judge.known.Stops, b.name+"/"
+	if order.On {
+		stops.Put(stoplist.Entry{Prefix: root, Reason: admission.Excluded.String(), Evidence: stoplist.ByPerson,
+			At: b.now, Rounds: 1})
 		if b.loan.lend != nil { // what is being lent is not
 			b.loan.lend.void = true
 		}
+		b.loan.recall()
 	} else {
-		b.judge.known.Stops.Remove(m.Entry.Prefix)
+		stops.Remove(root)
 	}
+	w := &protocol.Write{Urgent: true, Tag: &protocol.OrderDone{Reply: reply}}
+	b.noteChanges(w, false)
+	b.write(w)
 }
 
 // stopExcluded reports whether the host is excluded. Its pages are given up then if the crawl is to end, and put off
@@ -61,15 +61,4 @@ func (b *Book) stopExcluded(m *protocol.PagesLoaded, waiting []store.Entry, now 
 		b.write(w)
 	}
 	return true
-}
-
-// forGood is the last moment that the store can hold.
-var forGood = time.Unix(1<<32-1, 0)
-
-// StopEntry is an entry as a stop list has it.
-func StopEntry(e store.StopEntry) stoplist.Entry {
-	if e.Until.IsZero() {
-		e.Until = forGood
-	}
-	return stoplist.Entry(e)
 }

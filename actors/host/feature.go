@@ -5,6 +5,7 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/protocol"
+	"henro/actors/stoplist"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/store"
@@ -64,7 +65,7 @@ func (silent) Refuses(string, time.Time) admission.Reason { return admission.Non
 func (silent) Follows() bool                              { return true }
 func (silent) Changed(bool) (note []byte, is bool)        { return nil, false }
 
-// stopRoom is the stop list of the host: its entries are the store's, its note is the evidence for more.
+// stopRoom is the stop list of the host, its note the evidence for more entries.
 type stopRoom struct {
 	silent
 	*judge
@@ -82,6 +83,26 @@ func (r *stopRoom) Refuses(url string, now time.Time) admission.Reason {
 }
 
 func (r *stopRoom) Changed(leaseEnds bool) (note []byte, is bool) { return r.newEvidence(leaseEnds) }
+
+// listRoom are the entries of the stop list, which are written less often than the evidence and may be long.
+type listRoom struct {
+	silent
+	*judge
+}
+
+// StopListNote is the name of the note that has the entries of the stop list.
+const StopListNote = "stoplist"
+
+func (r *listRoom) Name() string              { return StopListNote }
+func (r *listRoom) Restore(note []byte) error { return r.known.Stops.UnmarshalEntries(note) }
+
+func (r *listRoom) Changed(bool) (note []byte, is bool) {
+	if r.known.Stops.Changed()&stoplist.Listed == 0 {
+		return nil, false
+	}
+	note, _ = r.known.Stops.MarshalEntries() // never fails
+	return note, true
+}
 
 // sessionRoom are the session ids of URLs that were taken.
 type sessionRoom struct {

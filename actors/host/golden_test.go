@@ -17,6 +17,7 @@ import (
 	"henro/actors/protocol"
 	"henro/actors/robots"
 	"henro/actors/scope"
+	"henro/actors/stoplist"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/messages/scripttest"
@@ -64,6 +65,7 @@ type player struct {
 	facts   *protocol.HostFacts
 	asked   *protocol.RecordsAsked
 	row     *store.HostRecord
+	notes   map[string][]byte     // of the host
 	records map[string]store.Page // as last written
 	said    *strings.Builder
 }
@@ -177,7 +179,7 @@ func (p *player) play(words []string) error {
 		}
 		p.tell(&protocol.RelaxationsFound{Relaxations: []store.Relaxation{r}})
 	case "exclude", "admit":
-		p.tell(&protocol.HostExcluded{Entry: Exclusion(name, p.now), On: words[0] == "exclude"})
+		p.tell(&protocol.Ordered{Order: &protocol.SetExcluded{On: words[0] == "exclude"}})
 	case "sitemap":
 		m := &sitemapReported{url: a.plain[0], left: 3, number: 9}
 		for _, path := range a.plain[1:] {
@@ -185,7 +187,7 @@ func (p *player) play(words []string) error {
 		}
 		p.tell(m)
 	case "alias":
-		p.tell(&protocol.AliasOrdered{Order: alias.Order{Of: a.named["of"], At: p.now}})
+		p.tell(&protocol.Ordered{Order: &alias.Order{Of: a.named["of"], At: p.now}})
 	case "records":
 		m := &protocol.RecordsFound{Of: p.asked.Of, Tag: p.asked.Tag}
 		for _, path := range a.plain {
@@ -229,7 +231,7 @@ func (p *player) begin(a *arguments) {
 	p.o.Retries, p.o.MaxPages = a.number("retries", p.o.Retries), uint64(a.number("maxpages", 0))
 	p.o.PageBudget, p.o.Stop.MinBroken = a.number("budget", p.o.PageBudget), a.number("broken", p.o.Stop.MinBroken)
 	p.o.Patience = cmp.Or(a.span("patience"), p.o.Patience)
-	p.now, p.records, p.row = begun, map[string]store.Page{}, nil
+	p.now, p.records, p.row, p.notes = begun, map[string]store.Page{}, nil, map[string][]byte{}
 }
 
 func (p *player) restore(a *arguments) {
@@ -242,7 +244,7 @@ func (p *player) restore(a *arguments) {
 	m := &protocol.HostRestored{Due: a.number("known", 0),
 		Record: store.HostRecord{ID: store.IDOf(name), Name: name}}
 	if slices.Contains(a.plain, "row") {
-		m.Record = *p.row
+		m.Record, m.Notes = *p.row, p.notes
 	}
 	m.Record.Waiting = uint64(a.number("waiting", 0))
 	if id := a.number("lease", 0); id > 0 {
@@ -543,11 +545,26 @@ func (p *player) describeWrite(w *protocol.Write) string {
 			part("%+d %v", n, politeness.Verdict(i))
 		}
 	}
-	for _, stop := range w.Stops {
-		if stop.Lifted {
-			part("leave %s alone no more", path(stop.Prefix))
-		} else {
-			part("leave %s alone until %s", path(stop.Prefix), p.when(stop.Until))
+	for _, note := range w.Notes {
+		if note.Key == "" {
+			p.notes[note.Name] = note.Bytes
+		}
+		if note.Name != StopListNote {
+			continue
+		}
+		var list stoplist.List
+		if err := list.UnmarshalEntries(note.Bytes); err != nil {
+			panic(err)
+		}
+		if note.Bytes == nil {
+			part("leave nothing alone")
+		}
+		for _, e := range list.Entries() {
+			until := "for good"
+			if !e.Until.IsZero() {
+				until = "until " + p.when(e.Until)
+			}
+			part("leave %s alone %s", path(e.Prefix), until)
 		}
 	}
 	for _, s := range w.Sweeps {

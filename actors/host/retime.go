@@ -3,6 +3,7 @@ package host
 import (
 	"time"
 
+	"henro/actors/alias"
 	"henro/actors/protocol"
 	"henro/actors/revisit"
 	"henro/store"
@@ -23,6 +24,10 @@ func (r *intervalRoom) Restore(note []byte) error { return r.schedule.rules.Unma
 // takeOrdered carries out what a person orders. The answer comes when it is on disk, or at once if it cannot be done.
 func (b *Book) takeOrdered(m *protocol.Ordered) error {
 	switch order := m.Order.(type) {
+	case *protocol.SetExcluded:
+		b.exclude(order, m.Reply)
+	case *alias.Order:
+		b.aliases.takeOrder(order, m.Reply)
 	case *protocol.SetURLRule:
 		return b.rules.set(order, m.Reply)
 	case *protocol.Retime:

@@ -14,7 +14,7 @@ import (
 	"henro/store/fingerprint"
 )
 
-// learnFolders lets the stop list learn from a visit of a page, and writes what changes on it.
+// learnFolders lets the stop list learn from a visit of a page.
 func (j *judge) learnFolders(visit *Visit) {
 	fact, first, w := visit.Fact, visit.First, visit.Write
 	v := stoplist.Visit{URL: fact.Url, Outcome: StopOutcome(fact.Status, fact.Reason)}
@@ -30,14 +30,7 @@ func (j *judge) learnFolders(visit *Visit) {
 	if visit.Page.Flags.Requisite() > 0 {
 		return // a page with dead images is a page, and so are those beside them
 	}
-	now := j.now
-	outcome, listed, lifted := j.known.Stops.Saw(&j.o.Stop, v, now)
-	for _, e := range listed {
-		w.Stops = append(w.Stops, protocol.Stop{StopEntry: store.StopEntry(e)})
-	}
-	for _, prefix := range lifted {
-		w.Stops = append(w.Stops, protocol.Stop{StopEntry: store.StopEntry{Prefix: prefix}, Lifted: true})
-	}
+	outcome := j.known.Stops.Saw(&j.o.Stop, v, j.now)
 	if !first {
 		return
 	}
@@ -209,7 +202,7 @@ func (j *judge) report(w *protocol.Write) {
 // a lease. If they are lost, the folder needs less to be stopped than it would; if broken pages were, a folder of them
 // would never be.
 func (j *judge) newEvidence(finished bool) (evidence []byte, is bool) {
-	changes := j.known.Stops.Changed()
+	changes := j.known.Stops.Changed() &^ stoplist.Listed
 	if changes == 0 || !finished && changes&stoplist.Grave == 0 {
 		return nil, false
 	}

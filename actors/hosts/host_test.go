@@ -18,6 +18,7 @@ import (
 	"henro/actors/hosts"
 	"henro/actors/protocol"
 	"henro/actors/scope"
+	"henro/actors/stoplist"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
@@ -307,12 +308,20 @@ func TestALeaseThatWasBeingWrittenWhenItsHostFailedIsEnded(t *testing.T) {
 func TestLinksJudgedAgainMeetTheStopListOfTheirHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, nil)
-		h.tell(&protocol.HostExcluded{On: true, Entry: store.StopEntry{Prefix: lone + "/dead/", At: time.Now()}})
+		var stops stoplist.List
+		stops.Put(stoplist.Entry{Prefix: lone + "/dead/"})
+		note, err := stops.MarshalEntries()
+		h.partition.Reply(func(c actor.Context, message any) {
+			if _, asked := message.(*protocol.HostAsked); asked {
+				c.Respond(&protocol.HostRestored{Record: store.HostRecord{ID: store.IDOf(lone), Name: lone},
+					Notes: map[string][]byte{host.StopListNote: note}})
+			}
+		})
 		h.tell(&protocol.RelaxationsFound{Relaxations: []store.Relaxation{{URL: lone + "/a", Depth: 1, DepthLeft: 2,
 			Links: []outlink.Outlink{{URL: lone + "/dead/x", Kind: outlink.Anchor},
 				{URL: lone + "/b", Kind: outlink.Anchor}}}}})
 		writes := actortest.TakeOf[*protocol.Write](h.partition)
-		if len(writes) != 1 || len(writes[0].Relaxed) != 1 || len(writes[0].Candidates) != 1 ||
+		if err != nil || len(writes) != 1 || len(writes[0].Relaxed) != 1 || len(writes[0].Candidates) != 1 ||
 			writes[0].Candidates[0].URL != lone+"/b" || writes[0].Candidates[0].DepthLeft != 1 {
 			t.Errorf("written: %+v", writes)
 		}

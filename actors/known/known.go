@@ -20,15 +20,25 @@ import (
 // StopList reads the stop list of a host, with the evidence for folders that are not on it yet.
 func StopList(disk *store.Partition, name string) (*stoplist.List, error) {
 	list := &stoplist.List{}
-	entries, err := disk.Stops.Below(name+"/", stopsRead)
-	for _, e := range entries {
-		list.Restore(host.StopEntry(e))
-	}
-	return list, errors.Join(err, read(disk, name, host.StopsNote, list.UnmarshalBinary))
+	return list, errors.Join(read(disk, name, host.StopListNote, list.UnmarshalEntries),
+		read(disk, name, host.StopsNote, list.UnmarshalBinary))
 }
 
-// stopsRead bounds the entries read of one host: as many as stoplist.Options.MaxFolders ever are by default.
-const stopsRead = 512
+// EachStop calls fn for all entries of the stop lists of a partition, also of hosts of which nothing was ever admitted.
+func EachStop(disk *store.Partition, fn func(stoplist.Entry) error) error {
+	return partition.Notes(disk, host.StopListNote, func(_ store.HostID, note []byte) error {
+		var list stoplist.List
+		if err := list.UnmarshalEntries(note); err != nil {
+			return fmt.Errorf("stop list: %w", err)
+		}
+		for _, e := range list.Entries() {
+			if err := fn(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
 
 // Sessions reads the session ids of a host.
 func Sessions(disk *store.Partition, name string) (sessions traps.Sessions, err error) {

@@ -18,7 +18,7 @@ func (p *Partition) restoreHost(ctx actor.Context, m *protocol.HostAsked) {
 	answer := &protocol.HostRestored{Due: p.due.count(id)}
 	var err error
 	if answer.Record, err = hostOf(p.disk, id, m.Host); err == nil {
-		answer.Kept, err = keptOf(p.disk, m)
+		answer.Notes, err = notesOf(p.disk, m)
 	}
 	if err != nil {
 		panic(fmt.Errorf("restore host %s: %w", m.Host, err))

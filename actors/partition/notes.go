@@ -38,13 +38,8 @@ func NoteOf(disk *store.Partition, host, name, key string) ([]byte, error) {
 // nothing of it was ever admitted.
 func EachNote(disk *store.Partition, name string, fn func(host string, note []byte) error) error {
 	notes := map[store.HostID][]byte{}
-	prefix := "note/" + name + "/"
-	if err := disk.Metas.Each(prefix, func(meta string, note []byte) error {
-		id, err := strconv.ParseUint(strings.TrimPrefix(meta, prefix), 16, 64)
-		if err != nil {
-			return fmt.Errorf("%s: %w", meta, err)
-		}
-		notes[store.HostID(id)] = append([]byte{}, note...)
+	if err := Notes(disk, name, func(id store.HostID, note []byte) error {
+		notes[id] = append([]byte{}, note...)
 		return nil
 	}); err != nil {
 		return err
@@ -61,24 +56,32 @@ func EachNote(disk *store.Partition, name string, fn func(host string, note []by
 	return nil
 }
 
-// keptOf reads what is kept of a host beside its record.
-func keptOf(disk *store.Partition, m *protocol.HostAsked) (kept protocol.Kept, err error) {
-	kept.Notes = map[string][]byte{}
+// Notes calls fn for every note of a name that has no key, by the id of its host; the note is valid until fn returns.
+func Notes(disk *store.Partition, name string, fn func(id store.HostID, note []byte) error) error {
+	prefix := "note/" + name + "/"
+	return disk.Metas.Each(prefix, func(meta string, note []byte) error {
+		id, err := strconv.ParseUint(strings.TrimPrefix(meta, prefix), 16, 64)
+		if err != nil {
+			return fmt.Errorf("%s: %w", meta, err)
+		}
+		return fn(store.HostID(id), note)
+	})
+}
+
+// notesOf reads the notes of a host by their names.
+func notesOf(disk *store.Partition, m *protocol.HostAsked) (map[string][]byte, error) {
+	notes := map[string][]byte{}
 	for _, name := range m.Notes {
 		note, err := NoteOf(disk, m.Host, name, "")
 		if err != nil {
-			return kept, err
+			return nil, err
 		}
 		if note != nil {
-			kept.Notes[name] = note
+			notes[name] = note
 		}
 	}
-	kept.Stops, err = disk.Stops.Below(m.Host+"/", stopsKept)
-	return kept, err
+	return notes, nil
 }
-
-// stopsKept bounds the stop entries read of one host: the default of stoplist.Options.MaxFolders.
-const stopsKept = 512
 
 // pageNotes reads the notes of pages.
 func pageNotes(disk *store.Partition, host string, of *protocol.PageNotes, pages ...[]store.Entry,

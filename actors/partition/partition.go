@@ -326,13 +326,6 @@ func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
 		p.group.Next.PutLease(*m.Lease)
 		p.open[m.Lease.Host] = *m.Lease
 	}
-	for _, s := range m.Stops {
-		if s.Lifted {
-			p.group.Next.Unstop(s.Prefix)
-		} else {
-			p.group.Next.Stop(s.StopEntry)
-		}
-	}
 	putNotes(p.group.Next.Batch, m.Notes)
 	for i := range m.Sweeps {
 		p.sweep(ctx, &m.Sweeps[i])

@@ -5,7 +5,6 @@ import (
 
 	"henro/actors/scope"
 	"henro/messages"
-	"henro/store"
 )
 
 // NoPages is the PageLimit of a lease in a crawl that has all its pages.
@@ -46,8 +45,8 @@ type (
 	}
 	// LeaseVoid tells a Host that its lease has ended, though the holder has not reported that.
 	LeaseVoid struct{ Lease uint64 }
-	// LeaseUnwanted asks the Master to take a lease back: its host is an alias, or may be one, or some of its URLs are
-	// one page.
+	// LeaseUnwanted asks the Master to take a lease back: its host was excluded, is an alias, or may be one, or some of
+	// its URLs are one page.
 	LeaseUnwanted struct{ Lease uint64 }
 	// HostReady tells the Master that a host may be lent from a moment on. A later one replaces it.
 	HostReady struct {
@@ -80,9 +79,3 @@ type (
 	// ResourcesChanged says how many hosts are asked side by side on how many connections: S and C of equation (9).
 	ResourcesChanged struct{ Servers, Connections int }
 )
-
-// HostExcluded tells a Host that a person has excluded it, or has let it in again, which is on disk already.
-type HostExcluded struct {
-	Entry store.StopEntry
-	On    bool
-}

@@ -25,7 +25,6 @@ type (
 		Host       *store.HostRecord
 		Lease      *store.Lease // one that is opened, or has advanced; Facts end the one that they close
 		Notes      []Note
-		Stops      []Stop
 		Sweeps     []Sweep
 		Totals     Totals       // added to the crawl's totals
 		Urgent     bool         // somebody waits for the answer
@@ -42,11 +41,6 @@ type (
 	Note struct {
 		Host, Name, Key string
 		Bytes           []byte // nil: the note is removed
-	}
-	// Stop is a change of the stop list.
-	Stop struct {
-		store.StopEntry
-		Lifted bool // the entry of this prefix is removed
 	}
 	// Sweep has all pages looked through that were visited or given up, while other messages are taken: its functions
 	// are called then.
@@ -71,14 +65,9 @@ type (
 	// HostRestored answers HostAsked.
 	HostRestored struct {
 		Record store.HostRecord
-		Lease  *store.Lease // the open one, of the last run or from before the Host failed; nil: none is open
-		Due    int          // pages of it that are due
-		Kept   Kept
-	}
-	// Kept is what is kept of a host beside its record.
-	Kept struct {
-		Notes map[string][]byte // by their names
-		Stops []store.StopEntry
+		Lease  *store.Lease      // the open one, of the last run or from before the Host failed; nil: none is open
+		Due    int               // pages of it that are due
+		Notes  map[string][]byte // by their names
 	}
 	// PagesAsked asks for waiting URLs of a host, and with Known for the fingerprints of all its seen URLs.
 	PagesAsked struct {
@@ -180,17 +169,15 @@ func (w *Write) Answered() bool { return w.Facts == nil || w.Tag != nil }
 type (
 	// TextsCompared brings a host comparisons of its pages with those of hosts that would represent it.
 	TextsCompared struct{ Comparisons []alias.Comparison }
-	// AliasOrdered tells a Host what a person has said of whom it stands for, which is on disk already.
-	AliasOrdered struct{ Order alias.Order }
 	// PagesRevived tells a Host how many pages wait again that were given up.
 	PagesRevived struct{ Count int }
 )
 
 // What a person orders of a host.
 type (
-	// Ordered gives a Host an order: Retime or SetURLRule. The Master gets OrderDone.
+	// Ordered gives a Host an order: Retime, SetURLRule, SetExcluded or alias.Order. The Master gets OrderDone.
 	Ordered struct {
-		Host  string // that is known
+		Host  string
 		Order any
 		Reply any // comes back
 	}
@@ -207,6 +194,8 @@ type (
 		Every time.Duration // they are visited every so often from now on
 		Auto  bool          // they are visited by their timetable again
 	}
+	// SetExcluded keeps a host from being asked, or lets it in again: after the request under way, no other begins.
+	SetExcluded struct{ On bool }
 	// SetURLRule says of a URL rule whether it holds, whatever the pages show.
 	SetURLRule struct {
 		Rule urlrules.Rule

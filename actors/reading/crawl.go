@@ -12,7 +12,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"henro/actors/known"
 	"henro/actors/scope"
+	"henro/actors/stoplist"
 	"henro/store"
 	"henro/store/report/tables"
 )
@@ -75,7 +77,10 @@ func open(dir, path string, readOnly bool) (*Crawl, error) {
 
 // Tables are what the tables of the crawl are read from. Answers are kept beside it while it does not go on.
 func (c *Crawl) Tables() *tables.Source {
-	source := &tables.Source{State: c.State, Archive: filepath.Join(c.Dir, "warc")}
+	source := &tables.Source{State: c.State, Archive: filepath.Join(c.Dir, "warc"),
+		Stops: func(disk *store.Partition, fn func(tables.Stop) error) error {
+			return known.EachStop(disk, func(e stoplist.Entry) error { return fn(tables.Stop(e)) })
+		}}
 	if c.copied == "" {
 		source.Cache = filepath.Join(c.Dir, "cache")
 	}

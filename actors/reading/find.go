@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"henro/actors/known"
+	"henro/actors/stoplist"
 	"henro/messages"
 	"henro/messages/speech"
 	"henro/messages/weburl"
@@ -79,14 +80,11 @@ func (c *Crawl) Lent() (map[string]store.Lease, error) {
 type HostFound struct {
 	store.HostRecord
 	Cause    messages.Cause    `json:"cause,omitzero"` // why it failed last; nothing: it has answered since
-	Stops    []store.StopEntry `json:"stops"`          // its folders on the stop list
+	Stops    []stoplist.Entry  `json:"stops"`          // its folders on the stop list
 	URLRules []URLRule         `json:"url_rules,omitempty"`
 	Schedule *Schedule         `json:"schedule"`
 	Says     []speech.Sentence `json:"says"` // why it is asked when it is
 }
-
-// stopsShown bounds HostFound.Stops.
-const stopsShown = 512
 
 // Host finds the record of a host, given as scheme://name[:port] or as a name, which means https and then http.
 func (c *Crawl) Host(host string) (*HostFound, error) {
@@ -105,7 +103,7 @@ func (c *Crawl) Host(host string) (*HostFound, error) {
 // host completes the record of a host.
 func (c *Crawl) host(record store.HostRecord) (*HostFound, error) {
 	disk := c.disk(record.Name)
-	stops, err := disk.Stops.Below(record.Name+"/", stopsShown)
+	stops, err := known.StopList(disk, record.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -129,5 +127,5 @@ func (c *Crawl) host(record store.HostRecord) (*HostFound, error) {
 		return nil, err
 	}
 	says = append(says, explainAlias(&known, of)...)
-	return &HostFound{record, schedule.Cause, stops, urlRulesShown(&urls), schedule, says}, nil
+	return &HostFound{record, schedule.Cause, stops.Entries(), urlRulesShown(&urls), schedule, says}, nil
 }

@@ -1,14 +1,16 @@
 package stoplist
 
 import (
+	"cmp"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"maps"
 	"math"
 	"slices"
 )
 
-// Changes says what has happened to the evidence since it was marshalled.
+// Changes says what has happened to the evidence and the entries since they were marshalled.
 type Changes uint8
 
 // The changes. A slight one may be lost: good pages are seen again. A grave one may not: broken pages were on their way
@@ -16,9 +18,11 @@ type Changes uint8
 const (
 	Slight Changes = 1 << iota // there was a visit
 	Grave                      // there was a broken page
+	Listed                     // there are other entries
 )
 
-// Changed reports that MarshalBinary would write something else than last.
+// Changed reports what has happened: after Slight and Grave MarshalBinary would write something else than last, after
+// Listed MarshalEntries.
 func (l *List) Changed() Changes { return l.changes }
 
 // ErrEvidence is returned for bytes that MarshalBinary has not written.
@@ -33,7 +37,7 @@ const folderBytes = 8 + 4 + 1
 //	count uv ‖ count × (folder8 ‖ broken f32 ‖ good1) ‖ texts1 ‖ texts × (text8 ‖ times u16), little endian,
 //	folders by fingerprint
 func (l *List) MarshalBinary() ([]byte, error) {
-	l.changes = 0
+	l.changes &= Listed
 	folders := slices.Sorted(maps.Keys(l.watched))
 	n := 0
 	for _, times := range l.texts.counts {
@@ -64,7 +68,7 @@ func (l *List) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary puts the evidence back that MarshalBinary wrote, and leaves the entries as they are; nothing is no
 // evidence.
 func (l *List) UnmarshalBinary(b []byte) error {
-	l.watched, l.texts, l.changes = nil, texts{}, 0
+	l.watched, l.texts = nil, texts{}
 	if len(b) == 0 {
 		return nil
 	}
@@ -91,4 +95,27 @@ func (l *List) UnmarshalBinary(b []byte) error {
 	}
 	l.watched = watchedNow
 	return nil
+}
+
+// MarshalEntries writes the entries, as JSON; nothing when there are none.
+func (l *List) MarshalEntries() ([]byte, error) {
+	l.changes &^= Listed
+	if len(l.entries) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(l.entries)
+}
+
+// UnmarshalEntries puts the entries back that MarshalEntries wrote, and leaves the evidence as it is; nothing is no
+// entries.
+func (l *List) UnmarshalEntries(b []byte) error {
+	l.entries = nil
+	if len(b) == 0 {
+		return nil
+	}
+	err := json.Unmarshal(b, &l.entries)
+	if err == nil && !slices.IsSortedFunc(l.entries, func(a, b Entry) int { return cmp.Compare(a.Prefix, b.Prefix) }) {
+		err = ErrEvidence
+	}
+	return err
 }

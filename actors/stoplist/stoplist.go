@@ -19,7 +19,7 @@
 //
 // Invariants: one broken page never stops anything, and a good page takes every folder above it off the list, both but
 // under the rule of the thesis; the root of a host is never listed by what was seen, since whether a host is asked at
-// all is decided by persons; memory of one List is bounded by Options.
+// all is decided by persons; memory of one List is bounded by Options, its entries by maxListed too.
 package stoplist
 
 import (
@@ -89,15 +89,18 @@ func (o *Options) Validate() error {
 // Thesis reports that the rule of the thesis applies.
 func (o *Options) Thesis() bool { return o.MinBroken == 1 }
 
-// Entry is one folder that is left alone.
+// Entry is one folder that is left alone, or a whole host.
 type Entry struct {
-	Prefix   string // of its URLs, ending in "/"
-	Reason   string // an Outcome
-	Evidence string // in words
-	At       time.Time
-	Until    time.Time // from then on it is on probation
-	Rounds   int       // how often it was listed in a row
+	Prefix   string    `json:"prefix"`   // of its URLs, ending in "/"
+	Reason   string    `json:"reason"`   // an Outcome, or that a person has excluded the host
+	Evidence string    `json:"evidence"` // in words
+	At       time.Time `json:"at"`
+	Until    time.Time `json:"until,omitzero"` // from then on it is on probation; zero: for good
+	Rounds   int       `json:"rounds"`         // how often it was listed in a row
 }
+
+// holds reports whether its URLs are left alone now.
+func (e *Entry) holds(now time.Time) bool { return e.Until.IsZero() || now.Before(e.Until) }
 
 // Words of evidence, as they are kept.
 const (
@@ -132,11 +135,15 @@ type List struct {
 	watched map[uint64]watched // by fingerprint of the prefix
 	entries []Entry            // sorted by Prefix
 	texts   texts
-	changes Changes // of the evidence, since it was marshalled
+	changes Changes // since they were marshalled
 }
 
-// Restore puts an entry back on the list.
-func (l *List) Restore(e Entry) {
+// Entries are the folders on the list, those on probation too, in order. They are not to be changed.
+func (l *List) Entries() []Entry { return l.entries }
+
+// Put puts an entry on the list, in the place of an earlier one.
+func (l *List) Put(e Entry) {
+	l.changes |= Listed
 	i, found := l.find(e.Prefix)
 	if found {
 		l.entries[i] = e
@@ -158,7 +165,7 @@ func (l *List) Stopped(url string, now time.Time) (Entry, bool) {
 		return l.entries[0], true
 	}
 	for folder := range above(url) {
-		if i, found := l.find(folder); found && now.Before(l.entries[i].Until) {
+		if i, found := l.find(folder); found && l.entries[i].holds(now) {
 			return l.entries[i], true
 		}
 	}
@@ -168,13 +175,14 @@ func (l *List) Stopped(url string, now time.Time) (Entry, bool) {
 // Excluded reports whether the host as a whole is on the list, which only a person does: its root, the first of all
 // prefixes.
 func (l *List) Excluded(now time.Time) bool {
-	return len(l.entries) > 0 && strings.Count(l.entries[0].Prefix, "/") == 3 && now.Before(l.entries[0].Until)
+	return len(l.entries) > 0 && strings.Count(l.entries[0].Prefix, "/") == 3 && l.entries[0].holds(now)
 }
 
 // Remove takes an entry off the list.
 func (l *List) Remove(prefix string) {
 	if i, found := l.find(prefix); found {
 		l.entries = slices.Delete(l.entries, i, i+1)
+		l.changes |= Listed
 	}
 }
 
@@ -182,70 +190,58 @@ func (l *List) Remove(prefix string) {
 func (l *List) Prefixes(now time.Time) []string {
 	var prefixes []string
 	for i := range l.entries {
-		if now.Before(l.entries[i].Until) {
+		if l.entries[i].holds(now) {
 			prefixes = append(prefixes, l.entries[i].Prefix)
 		}
 	}
 	return prefixes
 }
 
-// Saw learns from a visit. It returns what the visit turned out to be, the entries that are new or renewed, and the
-// prefixes that are off the list.
-func (l *List) Saw(o *Options, v Visit, now time.Time) (outcome Outcome, listed []Entry, lifted []string) {
+// Saw learns from a visit, and returns what that turned out to be.
+func (l *List) Saw(o *Options, v Visit, now time.Time) Outcome {
 	if o.MinBroken == 0 || v.Outcome == Silent {
-		return v.Outcome, nil, nil
+		return v.Outcome
 	}
 	if o.Thesis() {
-		return v.Outcome, l.listFolder(o, v, now), nil
+		l.listFolder(o, v, now)
+		return v.Outcome
 	}
 	if v.Outcome == Good && v.Main != 0 && o.MaxAlike > 0 && l.texts.count(v.Main) > o.MaxAlike {
 		v.Outcome = Alike
 	}
 	l.changes |= Slight
 	if v.Outcome == Good {
-		return Good, nil, l.praise(o, v.URL)
+		l.praise(o, v.URL)
+	} else {
+		l.note(o, v, now)
 	}
-	listed, lifted = l.note(o, v, now)
-	return v.Outcome, listed, lifted
+	return v.Outcome
 }
 
 // listFolder lists the folder of a broken page, unless it is listed: the rule of the thesis.
-func (l *List) listFolder(o *Options, v Visit, now time.Time) (listed []Entry) {
+func (l *List) listFolder(o *Options, v Visit, now time.Time) {
 	if _, stopped := l.Stopped(v.URL, now); v.Outcome == Good || stopped {
-		return nil
+		return
 	}
 	for folder := range above(v.URL) {
-		e := Entry{Prefix: folder, Reason: v.Outcome.String(), At: now, Rounds: 1,
-			Evidence: fmt.Sprintf(brokenInARow, 1.0, v.Outcome, v.URL)}
-		if i, known := l.find(folder); known {
-			e.Rounds = l.entries[i].Rounds + 1
-		}
-		e.Until = now.Add(o.span(e.Rounds))
-		if l.keep(o, e) {
-			listed = append(listed, e)
-		}
+		l.list(o, folder, 1, v, now)
 		break
 	}
-	return listed
 }
 
 // praise notes a good page in the folders above it.
-func (l *List) praise(o *Options, url string) (lifted []string) {
+func (l *List) praise(o *Options, url string) {
 	for folder := range above(url) {
 		key := fingerprint.URL(folder)
 		w := l.watched[key]
 		l.watch(o, key, watched{good: min(w.good+1, mostGood)})
-		if i, found := l.find(folder); found {
-			lifted = append(lifted, folder)
-			l.entries = slices.Delete(l.entries, i, i+1)
-		}
+		l.Remove(folder)
 	}
-	return lifted
 }
 
 // note counts a broken page in the folders above it, and lists those of which it is the last straw. What lies below a
 // listed folder is not listed beside it.
-func (l *List) note(o *Options, v Visit, now time.Time) (listed []Entry, lifted []string) {
+func (l *List) note(o *Options, v Visit, now time.Time) {
 	l.changes |= Grave
 	weight, level := float32(1), 0
 	over, stopped := l.Stopped(v.URL, now)
@@ -257,23 +253,14 @@ func (l *List) note(o *Options, v Visit, now time.Time) (listed []Entry, lifted 
 			w.good-- // the first pages with this text were no better
 		}
 		need := float32(o.MinBroken * (1 + int(w.good)))
-		i, known := l.find(folder)
-		if stopped && len(folder) >= len(over.Prefix) {
+		if _, known := l.find(folder); stopped && len(folder) >= len(over.Prefix) {
 			need = 0 // a page that was on its way when its folder was listed
 		} else if known {
 			need = max(2, float32(o.MinBroken)/3)
 		}
 		if need > 0 && w.broken >= need-0.01 { // sums of thirds
-			e := Entry{Prefix: folder, Reason: v.Outcome.String(), At: now, Rounds: 1,
-				Evidence: fmt.Sprintf(brokenInARow, w.broken, v.Outcome, v.URL)}
-			if known {
-				e.Rounds = l.entries[i].Rounds + 1
-			}
-			e.Until = now.Add(o.span(e.Rounds))
-			lifted = append(lifted, l.clearBelow(folder)...)
-			if l.keep(o, e) {
-				listed = append(listed, e)
-			}
+			l.clearBelow(folder)
+			l.list(o, folder, w.broken, v, now)
 			w = watched{}
 		}
 		l.watch(o, key, w)
@@ -282,24 +269,17 @@ func (l *List) note(o *Options, v Visit, now time.Time) (listed []Entry, lifted 
 		}
 		weight /= 3
 	}
-	for i := range listed[:max(0, len(listed)-1)] { // a folder and the one above it in the same breath
-		if !slices.ContainsFunc(l.entries, func(e Entry) bool { return e.Prefix == listed[i].Prefix }) {
-			listed[i].Prefix = ""
-		}
-	}
-	return slices.DeleteFunc(listed, func(e Entry) bool { return e.Prefix == "" }), lifted
 }
 
 // clearBelow takes entries below a folder off the list.
-func (l *List) clearBelow(folder string) (lifted []string) {
+func (l *List) clearBelow(folder string) {
+	before := len(l.entries)
 	l.entries = slices.DeleteFunc(l.entries, func(e Entry) bool {
-		below := e.Prefix != folder && strings.HasPrefix(e.Prefix, folder)
-		if below {
-			lifted = append(lifted, e.Prefix)
-		}
-		return below
+		return e.Prefix != folder && strings.HasPrefix(e.Prefix, folder)
 	})
-	return lifted
+	if len(l.entries) < before {
+		l.changes |= Listed
+	}
 }
 
 // span is how long an entry holds in its n-th round.
@@ -311,13 +291,27 @@ func (o *Options) span(round int) time.Duration {
 	return min(span, o.MaxSpan)
 }
 
-// keep puts an entry on the list, unless it is full.
-func (l *List) keep(o *Options, e Entry) bool {
-	if _, known := l.find(e.Prefix); !known && len(l.entries) >= o.MaxFolders {
-		return false
+// maxListed bounds the bytes of prefixes and evidence, since all entries of a host are written when one changes. 512
+// entries have some 80 kB; with the longest URLs there is room for some 30.
+const maxListed = 128 << 10
+
+// list puts a folder on the list, or keeps it there for longer, unless the list is full.
+func (l *List) list(o *Options, folder string, broken float32, v Visit, now time.Time) {
+	e := Entry{Prefix: folder, Reason: v.Outcome.String(), At: now, Rounds: 1,
+		Evidence: fmt.Sprintf(brokenInARow, broken, v.Outcome, v.URL)}
+	others, size := 0, len(e.Prefix)+len(e.Evidence)
+	for i := range l.entries {
+		if other := &l.entries[i]; other.Prefix == folder {
+			e.Rounds += other.Rounds
+		} else {
+			others++
+			size += len(other.Prefix) + len(other.Evidence)
+		}
 	}
-	l.Restore(e)
-	return true
+	e.Until = now.Add(o.span(e.Rounds))
+	if others < o.MaxFolders && size <= maxListed {
+		l.Put(e)
+	}
 }
 
 // watch remembers a folder. When there are too many, those that are not suspected are forgotten, and if that is none,

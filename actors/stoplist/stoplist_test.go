@@ -1,15 +1,35 @@
 package stoplist
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"henro/messages/weburl"
 )
 
 var start = time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
+
+// saw shows a visit to a list. It returns the entries that are new or renewed, and the prefixes that are off the list.
+func saw(l *List, o *Options, v Visit, now time.Time) (outcome Outcome, listed []Entry, lifted []string) {
+	before := slices.Clone(l.Entries())
+	outcome = l.Saw(o, v, now)
+	for _, e := range l.Entries() {
+		if !slices.Contains(before, e) {
+			listed = append(listed, e)
+		}
+	}
+	for _, e := range before {
+		if _, found := l.find(e.Prefix); !found {
+			lifted = append(lifted, e.Prefix)
+		}
+	}
+	return outcome, listed, lifted
+}
 
 // run shows visits to a list, each a minute after the last: "URL outcome", n times with # in the URL counting up.
 func run(l *List, o *Options, visits ...string) (listed []string, now time.Time) {
@@ -24,7 +44,7 @@ func run(l *List, o *Options, visits ...string) (listed []string, now time.Time)
 		for i := range n {
 			now = now.Add(time.Minute)
 			v := Visit{URL: strings.ReplaceAll(url, "#", fmt.Sprint(i)), Outcome: Outcome(slices.Index(words[:], word))}
-			_, entries, _ := l.Saw(o, v, now)
+			_, entries, _ := saw(l, o, v, now)
 			for _, e := range entries {
 				listed = append(listed, e.Prefix)
 			}
@@ -48,7 +68,7 @@ func TestTheRuleOfTheThesis(t *testing.T) {
 	if _, stopped := l.Stopped("http://a.example/d/e/y", now); !stopped {
 		t.Error("a good page has taken its folder off the list")
 	}
-	_, again, _ := l.Saw(&o, Visit{URL: "http://a.example/f/y", Outcome: Moved}, now.Add(25*time.Hour))
+	_, again, _ := saw(&l, &o, Visit{URL: "http://a.example/f/y", Outcome: Moved}, now.Add(25*time.Hour))
 	if len(again) != 1 || again[0].Rounds != 2 {
 		t.Errorf("on probation: %+v", again)
 	}
@@ -116,21 +136,15 @@ func TestAnEntryStopsWhatIsBelowIt(t *testing.T) {
 func TestAListedFolderStandsForAllBelow(t *testing.T) {
 	o := DefaultOptions()
 	var l List
-	onDisk := map[string]bool{}
+	years := 0
 	for year := range 20 {
 		for month := range 12 {
-			_, listed, lifted := l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/calendar/%d/%d", year, month),
-				Outcome: Alike}, start)
-			for _, e := range listed {
-				onDisk[e.Prefix] = true
-			}
-			for _, prefix := range lifted {
-				delete(onDisk, prefix)
-			}
+			l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/calendar/%d/%d", year, month), Outcome: Alike}, start)
+			years = max(years, len(l.Entries()))
 		}
 	}
-	if len(onDisk) != 1 || !onDisk["http://a.example/calendar/"] || len(l.entries) != 1 {
-		t.Errorf("on disk %v, in memory %v", onDisk, l.entries)
+	if got := l.Prefixes(start); years < 2 || !slices.Equal(got, []string{"http://a.example/calendar/"}) {
+		t.Errorf("%d years were listed, and then %v", years, got)
 	}
 }
 
@@ -148,14 +162,14 @@ func TestEntriesDecay(t *testing.T) {
 			t.Fatalf("round %d: lasts longer than %v", round, span)
 		}
 		for i := range 4 {
-			_, listed, _ := l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/d/%d-%d", round, i), Outcome: Missing},
-				now)
+			_, listed, _ := saw(&l, &o, Visit{URL: fmt.Sprintf("http://a.example/d/%d-%d", round, i),
+				Outcome: Missing}, now)
 			if want := i == 3; len(listed) > 0 != want {
 				t.Fatalf("round %d, page %d: %v", round, i, listed)
 			}
 		}
 	}
-	_, _, lifted := l.Saw(&o, Visit{URL: "http://a.example/d/e/y", Outcome: Good}, now)
+	_, _, lifted := saw(&l, &o, Visit{URL: "http://a.example/d/e/y", Outcome: Good}, now)
 	if !slices.Equal(lifted, []string{"http://a.example/d/"}) || len(l.entries) != 0 {
 		t.Errorf("lifted %v, left %v", lifted, l.entries)
 	}
@@ -169,13 +183,12 @@ func TestTheSameTextEverywhereIsNoPage(t *testing.T) {
 	alike := 0
 	for i := range 200 {
 		if _, stopped := l.Stopped("http://a.example/soft/x", start); !stopped {
-			outcome, _, _ := l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/soft/%d", i), Outcome: Good, Main: 7},
-				start)
-			if outcome == Alike {
+			if l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/soft/%d", i), Outcome: Good, Main: 7},
+				start) == Alike {
 				alike++
 			}
 		}
-		if _, listed, _ := l.Saw(&o, Visit{URL: fmt.Sprintf("http://a.example/real/%d", i), Outcome: Good, Main: 8 +
+		if _, listed, _ := saw(&l, &o, Visit{URL: fmt.Sprintf("http://a.example/real/%d", i), Outcome: Good, Main: 8 +
 			rnd.Uint64N(1<<60)}, start); len(listed) > 0 {
 			t.Fatal("stopped", listed)
 		}
@@ -202,6 +215,21 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
+// With the longest URLs there are fewer entries: what is written of them is bounded.
+func TestEntriesAreBoundedInBytes(t *testing.T) {
+	o := DefaultOptions()
+	o.MinBroken = 1
+	var l List
+	for i := range o.MaxFolders {
+		url := fmt.Sprintf("http://a.example/%d/%s/x", i, strings.Repeat("a", weburl.MaxLength-32))
+		l.Saw(&o, Visit{URL: url, Outcome: Missing}, start)
+	}
+	b, err := l.MarshalEntries()
+	if err != nil || len(l.Entries()) < 30 || len(b) > maxListed+maxListed/8 {
+		t.Errorf("%d entries of the longest URLs are %d bytes, %v", len(l.Entries()), len(b), err)
+	}
+}
+
 func TestTextsFindsWhatIsFrequent(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	var texts texts
@@ -221,14 +249,14 @@ func TestTextsFindsWhatIsFrequent(t *testing.T) {
 
 func TestAPersonsWordStandsForTheWholeHost(t *testing.T) {
 	l, o, now := &List{}, DefaultOptions(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	l.Restore(Entry{Prefix: "http://a.example/docs/", Until: now.Add(time.Hour)})
+	l.Put(Entry{Prefix: "http://a.example/docs/", Until: now.Add(time.Hour)})
 	if l.Excluded(now) {
 		t.Error("a folder stands for the host")
 	}
-	l.Restore(Entry{Prefix: "http://a.example/", Until: now.Add(time.Hour)})
+	l.Put(Entry{Prefix: "http://a.example/"})
 	l.Saw(&o, Visit{URL: "http://a.example/b/c", Outcome: Good}, now)
 	for _, url := range []string{"http://a.example/", "http://a.example/?q", "http://a.example/b/c"} {
-		if e, stopped := l.Stopped(url, now); !stopped || e.Prefix != "http://a.example/" {
+		if e, stopped := l.Stopped(url, now.Add(1000*time.Hour)); !stopped || e.Prefix != "http://a.example/" {
 			t.Errorf("%s is not stopped, but by %q", url, e.Prefix)
 		}
 	}
@@ -239,11 +267,13 @@ func TestAPersonsWordStandsForTheWholeHost(t *testing.T) {
 }
 
 // Whatever a list is told, one that was written and read back after every visit says the same.
-func TestEvidenceSurvivesBeingWritten(t *testing.T) {
+func TestAListSurvivesBeingWritten(t *testing.T) {
 	o := DefaultOptions()
 	o.MaxAlike = 3
 	rnd := rand.New(rand.NewPCG(7, 9))
 	var kept, carried List
+	var entries []byte
+	var err error
 	written := 0
 	for i := range 20_000 {
 		now := start.Add(time.Duration(i) * time.Minute)
@@ -255,8 +285,8 @@ func TestEvidenceSurvivesBeingWritten(t *testing.T) {
 		if v.Outcome == Good {
 			v.Main = 1 + rnd.Uint64N(9)
 		}
-		outcome, listed, lifted := kept.Saw(&o, v, now)
-		again, too, off := carried.Saw(&o, v, now)
+		outcome, listed, lifted := saw(&kept, &o, v, now)
+		again, too, off := saw(&carried, &o, v, now)
 		if again != outcome || !slices.Equal(too, listed) || !slices.Equal(off, lifted) {
 			t.Fatalf("visit %d: %v %v %v after reading back, %v %v %v without", i, again, too, off, outcome, listed,
 				lifted)
@@ -264,13 +294,20 @@ func TestEvidenceSurvivesBeingWritten(t *testing.T) {
 		if carried.Changed() == 0 && v.Outcome != Silent {
 			t.Fatal("a visit changed nothing")
 		}
+		if is := carried.Changed()&Listed != 0; is != (len(listed)+len(lifted) > 0) {
+			t.Fatalf("visit %d: other entries: %v, but %v and %v", i, is, listed, lifted)
+		} else if is {
+			if entries, err = carried.MarshalEntries(); err != nil {
+				t.Fatal(err)
+			}
+		}
 		b, err := carried.MarshalBinary()
 		if err != nil || carried.Changed() != 0 {
 			t.Fatal(err, carried.Changed())
 		}
 		written = max(written, len(b))
-		next := List{entries: carried.entries}
-		if err := next.UnmarshalBinary(b); err != nil {
+		var next List
+		if err := errors.Join(next.UnmarshalEntries(entries), next.UnmarshalBinary(b)); err != nil {
 			t.Fatal(err)
 		}
 		carried = next

@@ -17,6 +17,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"henro/actors/alias"
 	"henro/actors/floor"
 	"henro/actors/protocol"
 	"henro/actors/revisit"
@@ -155,8 +156,9 @@ func steer(ctx context.Context, node *master.Node, e *embedded.Crawl) {
 		{20 * time.Second, &lending.ResumeSlave{Slave: "local"}},
 		{time.Second, &master.Pause{}},
 		{10 * time.Second, &master.Resume{}},
-		{time.Second, &master.ExcludeHost{Host: "http://unknown.test", On: true}},
-		{time.Second, &master.OrderAlias{Host: "http://second.test", Of: "http://unknown.test"}},
+		{time.Second, &protocol.Ordered{Host: "http://unknown.test", Order: &protocol.SetExcluded{On: true}}},
+		{time.Second, &protocol.Ordered{Host: "http://second.test",
+			Order: &alias.Order{Of: "http://unknown.test"}}},
 	} {
 		select {
 		case <-ctx.Done():

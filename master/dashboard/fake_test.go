@@ -17,11 +17,13 @@ import (
 
 	"henro/actors/console"
 	"henro/actors/floor"
+	"henro/actors/host"
 	"henro/actors/politeness"
 	"henro/actors/protocol"
 	"henro/actors/reading"
 	"henro/actors/robots"
 	"henro/actors/scope"
+	"henro/actors/stoplist"
 	"henro/actors/template"
 	"henro/master"
 	"henro/master/lending"
@@ -168,6 +170,7 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 		Slaves: []lending.SlaveStatus{{Name: "bee", State: lending.Working, Silent: "20ms", Slots: 5, Leases: 1}},
 		Totals: protocol.Totals{Pages: 1234567, Bytes: 5 << 30, Errors: map[string]uint64{"HTTP 404": 3, "TIMEOUT": 1}},
 	}
+	var stops stoplist.List
 	f := &fakeCrawl{state: state, status: status, rows: []floor.Row{{Actor: "master/hosts", Queue: 3, Taken: 70}}}
 	f.fetched = []master.Fetch{{URL: somePage, Status: 200, Size: 12345, Slave: "bee", Took: 80 * time.Millisecond},
 		{URL: someHost + "/gone", Status: 404, Slave: "bee", Cause: messages.Cause{Word: "HTTP 404", Says: "no"}}}
@@ -179,19 +182,24 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 			Fields: map[string]string{text: text}})
 		b.Visit(store.Visited{Page: store.Page{URL: fmt.Sprintf("%s/failed%d", someHost, i), LastVisit: now,
 			Reason: uint8(messages.Reason_TIMEOUT), Says: text}})
-		host := "http://h" + text
-		b.Admit(store.Candidate{URL: host + "/" + text, Host: host})
+		other := "http://h" + text
+		b.Admit(store.Candidate{URL: other + "/" + text, Host: other})
 		b.Admit(store.Candidate{URL: someHost + "/" + text})
-		b.Stop(store.StopEntry{Prefix: fmt.Sprintf("%s/%d%s/", someHost, i, text), Reason: text, Evidence: text,
+		stops.Put(stoplist.Entry{Prefix: fmt.Sprintf("%s/%d%s/", someHost, i, text), Reason: text, Evidence: text,
 			At: now, Until: now.Add(time.Hour)})
-		b.PutLease(store.Lease{ID: uint64(10 + i), Host: store.IDOf(host), HostName: host, Slave: "bee", Boot: "1",
-			Until: now})
+		b.PutLease(store.Lease{ID: uint64(10 + i), Host: store.IDOf(other), HostName: other, Slave: "bee",
+			Boot: "1", Until: now})
 		f.status.Slaves = append(f.status.Slaves, lending.SlaveStatus{Name: text, Version: text, Address: text,
 			Silent: text, State: lending.SlaveState(text)})
 		f.status.Totals.Errors[text] = uint64(i)
 		f.rows = append(f.rows, floor.Row{Actor: text})
 		f.status.Stalled = speech.Say("%s", f.status.Stalled.String()+text)
 	}
+	note, err := stops.MarshalEntries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.PutMeta(fmt.Sprintf("note/%s/%016x", host.StopListNote, uint64(store.IDOf(someHost))), note)
 	if _, err := state.Partitions[0].Commit(b); err != nil {
 		t.Fatal(err)
 	}

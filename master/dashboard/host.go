@@ -213,7 +213,7 @@ type failedCount struct {
 
 // stopRow is one folder that is left alone, or on probation.
 type stopRow struct {
-	store.StopEntry
+	stoplist.Entry
 	Says      speech.Sentence // the evidence
 	Probation bool
 }

@@ -101,8 +101,6 @@ type (
 	Resumed struct{}
 	// Deposed says that another master leads.
 	Deposed struct{ By messages.Claim }
-	// HostUnwanted says that a host was excluded: its lease, if one is open, is taken back.
-	HostUnwanted struct{ Host string }
 	// Named brings the clocks of a host that was Sought.
 	Named struct {
 		Host string
@@ -275,10 +273,6 @@ func (d *Desk) take(from Address, fact any) bool {
 	case *protocol.LeaseUnwanted:
 		if lease, ok := d.base.ledger.Lease(m.Lease); ok {
 			d.slaves.recall(&lease)
-		}
-	case *HostUnwanted:
-		if lease, ok := d.base.ledger.OfHost(m.Host); ok {
-			d.slaves.recall(&lease) // the lease may still be on its way to the slave
 		}
 	case *protocol.FactsCommitted:
 		for _, stored := range m.Facts {

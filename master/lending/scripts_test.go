@@ -198,7 +198,7 @@ func (p *player) tell(command string, w *words) error {
 	case "lies":
 		fact = &protocol.FactsRefused{Lease: w.id(0), Why: "a page that was not lent"}
 	case "unwanted":
-		fact = &HostUnwanted{w.plain[0]}
+		fact = &protocol.LeaseUnwanted{Lease: w.id(0)}
 	case "halt":
 		fact = &Halted{}
 	case "go":

@@ -13,7 +13,7 @@ import (
 // Differ compares everything that can be read from a partition with the twin, and returns the first difference.
 func (t *Twin) Differ(p *store.Partition) error {
 	for _, differ := range []func(*store.Partition) error{t.differPages, t.differSeen, t.differHosts, t.differLeases,
-		t.differOutbox, t.differStops, t.differMeta, t.differRelaxations, t.differContents, t.differStats} {
+		t.differOutbox, t.differMeta, t.differRelaxations, t.differContents, t.differStats} {
 		if err := differ(p); err != nil {
 			return err
 		}
@@ -138,20 +138,6 @@ func (t *Twin) differOutbox(p *store.Partition) error {
 		return err
 	}
 	return same("outbox", parcels, t.outbox)
-}
-
-func (t *Twin) differStops(p *store.Partition) error {
-	stops := 0
-	if err := p.Stops.Each(func(e store.StopEntry) error {
-		stops++
-		return same("stop entry", e, t.stops[e.Prefix])
-	}); err != nil {
-		return err
-	}
-	if below, err := p.Stops.Below("http", stops+1); err != nil || len(below) != stops {
-		return fmt.Errorf("%d stop entries below http: %w, not %d", len(below), err, stops)
-	}
-	return same("stop entries", stops, len(t.stops))
 }
 
 func (t *Twin) differMeta(p *store.Partition) error {

@@ -25,8 +25,6 @@ type Step struct {
 	Sends   []store.Parcel
 	Sent    [][]byte
 	Relaxed []store.Relaxation
-	Stops   []store.StopEntry
-	Unstops []string // after the stops
 	Meta    map[string][]byte
 }
 
@@ -64,12 +62,6 @@ func (s *Step) Batch() *store.Batch {
 	b.Sent(s.Sent...)
 	for _, r := range s.Relaxed {
 		b.Relaxed(r)
-	}
-	for _, e := range s.Stops {
-		b.Stop(e)
-	}
-	for _, prefix := range s.Unstops {
-		b.Unstop(prefix)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Meta)) {
 		b.PutMeta(name, s.Meta[name])

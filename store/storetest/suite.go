@@ -465,17 +465,9 @@ func (d *driver) fillMail(s *Step) {
 		}
 	}
 	if d.rnd.IntN(6) == 0 {
-		s.Stops = append(s.Stops, store.StopEntry{Prefix: d.url(), Reason: "missing", Evidence: "404",
-			At: d.now.Truncate(time.Second), Until: d.now.Add(time.Hour).Truncate(time.Second), Rounds: d.rnd.IntN(9)})
 		s.Meta["pause"] = []byte(fmt.Sprint(d.step))
 	}
 	if d.rnd.IntN(6) == 0 {
-		if all := slices.Sorted(maps.Keys(d.twin.stops)); len(all) > 0 {
-			s.Unstops = all[:1]
-		}
-		for _, e := range s.Stops {
-			s.Unstops = append(s.Unstops, e.Prefix)
-		}
 		s.Meta["pause"], s.Meta["empty"] = nil, []byte{}
 	}
 }

@@ -27,7 +27,6 @@ type Twin struct {
 	leases    map[uint64]store.Lease
 	outbox    []store.Parcel
 	parcels   uint64 // numbered so far
-	stops     map[string]store.StopEntry
 	meta      map[string][]byte
 	contents  map[uint64]content // by digest
 	serial    uint64             // pages numbered so far
@@ -132,7 +131,7 @@ func hasText(p *store.Page) bool {
 // NewTwin returns an empty twin.
 func NewTwin() *Twin {
 	return &Twin{pages: map[string]*known{}, positions: map[string]place{}, hosts: map[string]*store.HostRecord{},
-		leases: map[uint64]store.Lease{}, stops: map[string]store.StopEntry{}, meta: map[string][]byte{},
+		leases: map[uint64]store.Lease{}, meta: map[string][]byte{},
 		contents: map[uint64]content{}}
 }
 
@@ -149,8 +148,8 @@ func (t *Twin) Clone() *Twin {
 		q := *h
 		c.hosts[name] = &q
 	}
-	c.positions, c.leases, c.stops, c.meta, c.contents = maps.Clone(t.positions), maps.Clone(t.leases),
-		maps.Clone(t.stops), maps.Clone(t.meta), maps.Clone(t.contents)
+	c.positions, c.leases, c.meta, c.contents = maps.Clone(t.positions), maps.Clone(t.leases), maps.Clone(t.meta),
+		maps.Clone(t.contents)
 	c.outbox = slices.Clone(t.outbox)
 	return &c
 }
@@ -280,12 +279,6 @@ func (t *Twin) keep(s *Step) {
 		if p := t.pages[r.URL]; p != nil && p.relax != nil && p.relax.DepthLeft <= r.DepthLeft {
 			p.relax = nil
 		}
-	}
-	for _, e := range s.Stops {
-		t.stops[e.Prefix] = e
-	}
-	for _, prefix := range s.Unstops {
-		delete(t.stops, prefix)
 	}
 	for name, v := range s.Meta {
 		if v == nil {

@@ -15,7 +15,9 @@ import (
 	"testing"
 
 	"henro/actors/admission"
+	"henro/actors/known"
 	"henro/actors/reading"
+	"henro/actors/stoplist"
 	"henro/cmd/config"
 	"henro/cmd/fakeweb"
 	"henro/master"
@@ -120,9 +122,8 @@ func StopList(t *testing.T, dir string) (prefixes []string) {
 	}
 	defer state.Close()
 	for _, p := range state.Partitions {
-		if err := p.Stops.Each(func(e store.StopEntry) error {
-			prefixes = append(prefixes,
-				e.Prefix+" "+e.Reason)
+		if err := known.EachStop(p, func(e stoplist.Entry) error {
+			prefixes = append(prefixes, e.Prefix+" "+e.Reason)
 			return nil
 		}); err != nil {
 			t.Fatal(err)

@@ -31,7 +31,7 @@ var web = tablestest.Web{Pages: 700, Out: 14, Hosts: 12}
 func source(t testing.TB, w tablestest.Web) *tables.Source {
 	t.Helper()
 	// so little that everything is put in order in files
-	return &tables.Source{State: tablestest.State(t, w), Memory: 20_000}
+	return &tables.Source{State: tablestest.State(t, w), Stops: tablestest.Stops, Memory: 20_000}
 }
 
 func run(t testing.TB, s *tables.Source, format, path string, names ...string) {

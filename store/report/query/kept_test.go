@@ -34,7 +34,7 @@ func (c *crawl) ask(t *testing.T, question string, from time.Duration, most int)
 		t.Fatal(err)
 	}
 	defer state.Close()
-	s, err := Open(t.Context(), &tables.Source{State: state, Cache: c.cache})
+	s, err := Open(t.Context(), &tables.Source{State: state, Stops: tablestest.Stops, Cache: c.cache})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestWhatIsKeptHoldsUntilTheStateChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := store.NewBatch(tablestest.Noon)
-	b.Stop(store.StopEntry{Prefix: "http://h1.example/", At: tablestest.Noon})
+	tablestest.PutStops(b, tables.Stop{Prefix: "http://h1.example/"}, tables.Stop{Prefix: "http://h2.example/"})
 	_, err = state.Partitions[0].Commit(b)
 	if closed := state.Close(); err != nil || closed != nil {
 		t.Fatal(err, closed)

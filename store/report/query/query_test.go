@@ -23,7 +23,7 @@ var web = tablestest.Web{Pages: 3000, Out: 14, Hosts: 12}
 
 func source(t testing.TB, w tablestest.Web) *tables.Source {
 	t.Helper()
-	return &tables.Source{State: tablestest.State(t, w), Temp: t.TempDir()}
+	return &tables.Source{State: tablestest.State(t, w), Stops: tablestest.Stops, Temp: t.TempDir()}
 }
 
 func session(t testing.TB, w tablestest.Web) *query.Session {

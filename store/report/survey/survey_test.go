@@ -15,7 +15,8 @@ import (
 
 func TestTheSurveyIsWhatTheNumbersSay(t *testing.T) {
 	web := tablestest.Web{Pages: 900, Out: 14, Hosts: 7}
-	got, err := survey.Take(context.Background(), &tables.Source{State: tablestest.State(t, web)}, 0, nil)
+	source := &tables.Source{State: tablestest.State(t, web), Stops: tablestest.Stops}
+	got, err := survey.Take(context.Background(), source, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

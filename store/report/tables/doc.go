@@ -197,9 +197,11 @@ func Named(name string) *Table {
 type Source struct {
 	State   *store.State
 	Archive string // folder of the WARC files and their indexes; empty: there are no captures
-	Temp    string // folder for temporary files; empty: that of the system
-	Cache   string // folder for answers that hold as long as the state is the same; empty: none are kept
-	Memory  int    // bytes for putting rows in order; 0: the default of each use
+	// Stops calls fn for what the hosts of a partition keep of their stop lists; nil: they keep nothing.
+	Stops  func(disk *store.Partition, fn func(Stop) error) error
+	Temp   string // folder for temporary files; empty: that of the system
+	Cache  string // folder for answers that hold as long as the state is the same; empty: none are kept
+	Memory int    // bytes for putting rows in order; 0: the default of each use
 }
 
 // partitions calls fn for the partitions that may hold what is wanted.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"henro/messages"
 	"henro/store"
@@ -99,9 +100,11 @@ func StopList() *Table {
 		},
 		each: func(s *Source, q Query, fn func(Row) error) error {
 			return s.partitions(q, func(p *store.Partition) error {
-				err := p.Stops.Each(func(e store.StopEntry) error { return fn(&stop{e, whatIs(e.Prefix)}) })
-				if err != nil {
-					return err
+				if s.Stops != nil {
+					err := s.Stops(p, func(e Stop) error { return fn(&stop{e, whatIs(e.Prefix)}) })
+					if err != nil {
+						return err
+					}
 				}
 				return p.Pages.Each(func(record store.Page, _ store.Place) error {
 					if e := brokenPage(&record); e != nil {
@@ -125,7 +128,7 @@ func brokenPage(p *store.Page) *stop {
 	if reason == messages.Reason_NONE {
 		evidence = fmt.Sprintf("HTTP %d", p.Status)
 	}
-	return &stop{store.StopEntry{Prefix: p.URL, Reason: word, Evidence: evidence, At: p.LastVisit, Until: p.Next,
+	return &stop{Stop{Prefix: p.URL, Reason: word, Evidence: evidence, At: p.LastVisit, Until: p.Next,
 		Rounds: max(1, int(p.Attempts))}, "url"}
 }
 
@@ -140,8 +143,18 @@ func whatIs(prefix string) string {
 	return "url"
 }
 
+// Stop is an entry of a stop list: URLs that are not visited.
+type Stop struct {
+	Prefix   string // a URL, a folder ending in "/", or a host
+	Reason   string
+	Evidence string
+	At       time.Time
+	Until    time.Time // from then on it is tried again; zero: for good
+	Rounds   int       // how often it was listed in a row
+}
+
 type stop struct {
-	store.StopEntry
+	Stop
 	what string
 }
 

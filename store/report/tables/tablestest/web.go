@@ -4,6 +4,7 @@
 package tablestest
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/store"
+	"henro/store/report/tables"
 )
 
 // Web is a web in which page i links to Out pages, the k-th of which is number (i·(k+2) + k²) mod 2·Pages. Pages from
@@ -119,10 +121,37 @@ func (w Web) Make(dir string) (err error) {
 			return err
 		}
 	}
-	batches[0].Stop(store.StopEntry{Prefix: "http://h0.example/old/", Reason: "missing",
+	PutStops(batches[0], tables.Stop{Prefix: "http://h0.example/old/", Reason: "missing",
 		Evidence: "404 twice,\tthen 410", At: Noon})
 	for k := range batches {
 		if err := flush(k, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PutStops keeps a stop list with the next commit of a partition.
+func PutStops(b *store.Batch, stops ...tables.Stop) {
+	note, err := json.Marshal(stops)
+	if err != nil {
+		panic(err)
+	}
+	b.PutMeta("stops", note)
+}
+
+// Stops reads it, for tables.Source.
+func Stops(disk *store.Partition, fn func(tables.Stop) error) error {
+	note, err := disk.Metas.Get("stops")
+	if err != nil || note == nil {
+		return err
+	}
+	var stops []tables.Stop
+	if err := json.Unmarshal(note, &stops); err != nil {
+		return err
+	}
+	for _, stop := range stops {
+		if err := fn(stop); err != nil {
 			return err
 		}
 	}
