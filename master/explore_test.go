@@ -1,11 +1,13 @@
 package master
 
 import (
+	"cmp"
 	"encoding/binary"
 	"flag"
 	"fmt"
 	"hash/maphash"
 	"io"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -669,6 +671,9 @@ func (x *exploring) explore(in *instance) (states, steps, ends int, fault string
 			return 0, 0, 0, "before the search: " + w.wrong
 		}
 	}
+	if fault = twofold(w); fault != "" {
+		return 0, 0, 0, fault
+	}
 	seen := map[uint64]int8{} // depth that was left when it was looked at
 	var path []string
 	var search func(w *world, at time.Time, left int) bool
@@ -783,6 +788,23 @@ func clone(w *world, shift time.Duration) *world {
 	return c.of(reflect.ValueOf(w)).Interface().(*world)
 }
 
+// twofold names a pointer of a world that leads into what another pointer leads to. Of that a clone has two: what is
+// changed by the one way is not seen by the other.
+func twofold(w *world) string {
+	c := cloner{0, map[unsafe.Pointer]reflect.Value{}}
+	c.of(reflect.ValueOf(w))
+	ways := slices.SortedFunc(maps.Keys(c.known), func(a, b unsafe.Pointer) int {
+		return cmp.Compare(uintptr(a), uintptr(b))
+	})
+	for i := range len(ways) - 1 {
+		whole, part := c.known[ways[i]].Type(), c.known[ways[i+1]].Type()
+		if uintptr(ways[i])+whole.Elem().Size() > uintptr(ways[i+1]) {
+			return fmt.Sprintf("a %v leads into a %v, and a clone would have two", part, whole)
+		}
+	}
+	return ""
+}
+
 type cloner struct {
 	shift time.Duration
 	known map[unsafe.Pointer]reflect.Value
@@ -826,6 +848,8 @@ func (c *cloner) of(v reflect.Value) reflect.Value {
 		}
 		if done, ok := c.known[v.UnsafePointer()]; ok && done.Type() == t {
 			return done
+		} else if ok && t.Elem().Size() > 0 {
+			panic(fmt.Sprintf("%v and %v lead to one place, and a clone would have two", done.Type(), t))
 		}
 		out := reflect.New(t.Elem())
 		c.known[v.UnsafePointer()] = out

@@ -100,7 +100,7 @@ type (
 func New(o Options, name string, regions *admission.Known) *Book {
 	shared := &base{o: &o, name: name, clock: clock{o: &o}}
 	b := &Book{base: shared, robots: &robotsBook{base: shared}, line: &line{base: shared},
-		judge: newJudge(shared, regions), schedule: newSchedule(shared)}
+		judge: newJudge(shared, regions), schedule: &schedule{base: shared}}
 	b.loan = &loan{base: shared, robots: b.robots, line: b.line}
 	b.rules = &ruleRoom{base: shared, judge: b.judge, loan: b.loan}
 	b.aliases = &aliases{base: shared, judge: b.judge, loan: b.loan}

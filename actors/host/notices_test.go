@@ -138,7 +138,7 @@ func TestNoticesHaveARecordOfTheirOwn(t *testing.T) {
 		old := page(flags, interval)
 		fact := &messages.PageVisited{Url: old.URL, Status: 200, Digest: make([]byte, 20), Unchanged: !changed}
 		visits, _ := s.visited([]visitMade{{old: old, fact: fact, started: begun}}, 1)
-		return visits[0].Page, s.timetable
+		return visits[0].Page, &s.clock.Timetable
 	}
 	for _, c := range []struct {
 		sentence         string
@@ -155,11 +155,11 @@ func TestNoticesHaveARecordOfTheirOwn(t *testing.T) {
 	} {
 		s := with(20, 20, 20)
 		for range 20 {
-			s.timetable.Foretold().Note(false)
-			s.timetable.Recall().Note(true)
-			s.timetable.Recall().Note(false)
+			s.clock.Timetable.Foretold().Note(false)
+			s.clock.Timetable.Recall().Note(true)
+			s.clock.Timetable.Recall().Note(false)
 		}
-		before := s.timetable.Snapshot()
+		before := s.clock.Timetable.Snapshot()
 		after, timetable := visit(s, c.flags, c.changed)
 		for _, r := range []struct {
 			name   string

@@ -38,8 +38,7 @@ type (
 // when it is due next.
 type schedule struct {
 	*base
-	timetable *politeness.Timetable // of the clock
-	rnd       *rand.Rand            // which pages are explored, and when
+	rnd *rand.Rand // which pages are explored, and when
 
 	plan      politeness.Plan // of the host's relief
 	replanIn  int             // visits until the plan is made again
@@ -49,8 +48,6 @@ type schedule struct {
 	rules     revisit.Rules   // intervals that persons have set
 	named     template.Memory // URLs that its pages have linked to, if the pages are grouped
 }
-
-func newSchedule(b *base) *schedule { return &schedule{base: b, timetable: &b.clock.Timetable} }
 
 // restore begins with the timetable on disk.
 func (s *schedule) restore(spare float64) {
@@ -100,9 +97,9 @@ type prospect struct {
 // the host has for known pages.
 func (s *schedule) visited(made []visitMade, spare float64) (visits []store.Visited, totals protocol.Totals) {
 	s.spare = spare
-	before := &prospect{prior: s.timetable.Rates().Prior(), hints: *s.timetable.Hints(),
-		modified: *s.timetable.Modified(), recall: *s.timetable.Recall(), told: *s.timetable.Told(),
-		foretold: *s.timetable.Foretold()}
+	before := &prospect{prior: s.clock.Timetable.Rates().Prior(), hints: *s.clock.Timetable.Hints(),
+		modified: *s.clock.Timetable.Modified(), recall: *s.clock.Timetable.Recall(), told: *s.clock.Timetable.Told(),
+		foretold: *s.clock.Timetable.Foretold()}
 	found := make([]finding, len(made))
 	for i := range made {
 		var visited store.Visited
@@ -113,7 +110,7 @@ func (s *schedule) visited(made []visitMade, spare float64) (visits []store.Visi
 		if v := &visits[i]; !v.Retry {
 			if old := &made[i].old; s.o.Continuous && old.Timing.Interval > 0 && !old.Next.IsZero() {
 				late := made[i].started.Sub(old.Next).Seconds()
-				s.timetable.Kept(late <= float64(old.Timing.Interval))
+				s.clock.Timetable.Kept(late <= float64(old.Timing.Interval))
 			}
 			s.learn(&made[i].old, found[i])
 			s.retime(&made[i], &v.Page)
@@ -399,11 +396,11 @@ func (s *schedule) replan() {
 	if !s.o.Continuous {
 		return
 	}
-	demand := s.timetable.Demand(&s.o.Revisit)
-	s.load = s.timetable.Asked(&s.o.Revisit).Load
+	demand := s.clock.Timetable.Demand(&s.o.Revisit)
+	s.load = s.clock.Timetable.Asked(&s.o.Revisit).Load
 	s.plan, _ = politeness.Relieve(s.o.Relief, demand, s.spare)
 	s.replanned = true
-	s.replanIn = min(int(s.timetable.Known())/20, 100)
+	s.replanIn = min(int(s.clock.Timetable.Known())/20, 100)
 }
 
 // learn lets the host's track record and its plan learn from a visit of a known page.
@@ -415,24 +412,24 @@ func (s *schedule) learn(old *store.Page, found finding) {
 		return
 	}
 	if found.told {
-		s.timetable.Told().Found(found.changed, found.gap, found.mean)
+		s.clock.Timetable.Told().Found(found.changed, found.gap, found.mean)
 	}
 	if found.hinted {
-		s.timetable.Hints().Found(found.changed, found.gap, found.mean)
+		s.clock.Timetable.Hints().Found(found.changed, found.gap, found.mean)
 	}
-	if found.changed && !found.listed && s.timetable.Told().Judged() > 0 {
-		s.timetable.Foretold().Note(found.told && found.waited)
+	if found.changed && !found.listed && s.clock.Timetable.Told().Judged() > 0 {
+		s.clock.Timetable.Foretold().Note(found.told && found.waited)
 	}
 	if found.changed && ((found.hinted || found.told) && found.waited || found.silent) {
-		s.timetable.Recall().Note(!found.silent)
+		s.clock.Timetable.Recall().Note(!found.silent)
 	}
-	s.timetable.Modified().ModifiedAge(found.since, found.gap, found.mean, found.changed)
+	s.clock.Timetable.Modified().ModifiedAge(found.since, found.gap, found.mean, found.changed)
 	if found.waited { // a visit at a moment that the page chose is no test of the estimates
 		return
 	}
 	history := revisit.History(old.Timing)
-	center := s.center(old.URL, s.timetable.Rates().Prior().Center(&s.o.Revisit))
-	s.timetable.Trust().Saw(cmp.Or(s.o.Revisit.Estimate(&history), center), center, found.gap, found.changed)
+	center := s.center(old.URL, s.clock.Timetable.Rates().Prior().Center(&s.o.Revisit))
+	s.clock.Timetable.Trust().Saw(cmp.Or(s.o.Revisit.Estimate(&history), center), center, found.gap, found.changed)
 }
 
 // retime keeps the load index and the histogram of change rates in step with a page's new timing.
@@ -452,19 +449,19 @@ func (s *schedule) retime(made *visitMade, page *store.Page) {
 	}
 	switch {
 	case known && planned:
-		s.timetable.Retime(before, now)
-		s.timetable.CountRequisites(is - was)
+		s.clock.Timetable.Retime(before, now)
+		s.clock.Timetable.CountRequisites(is - was)
 	case known:
-		s.timetable.RemovePage(before)
-		s.timetable.CountRequisites(-was)
+		s.clock.Timetable.RemovePage(before)
+		s.clock.Timetable.CountRequisites(-was)
 		mean = 0
 	case planned:
-		s.timetable.AddPage(now)
-		s.timetable.CountRequisites(is)
+		s.clock.Timetable.AddPage(now)
+		s.clock.Timetable.CountRequisites(is)
 	default:
 		mean = 0
 	}
-	s.timetable.Rates().Move(s.o.Revisit.Estimate(&oldHistory), mean)
+	s.clock.Timetable.Rates().Move(s.o.Revisit.Estimate(&oldHistory), mean)
 	s.regroup(made, page, mean)
 }
 
@@ -474,11 +471,11 @@ const hintSlack = 24 * time.Hour
 // follow brings forward the visits of pages that were reported as changed since their last, as far as the track record
 // of this host's hints allows.
 func (s *schedule) follow(m *protocol.PagesFound) (moves []store.Entry) {
-	now, chance, by := s.now, s.timetable.Hints().Chance(), store.Hinted
+	now, chance, by := s.now, s.clock.Timetable.Hints().Chance(), store.Hinted
 	if m.Notice != nil {
-		chance, by = s.timetable.Told().Chance(), store.Told
+		chance, by = s.clock.Timetable.Told().Chance(), store.Told
 	}
-	center := s.timetable.Rates().Prior().Center(&s.o.Revisit)
+	center := s.clock.Timetable.Rates().Prior().Center(&s.o.Revisit)
 	for i := range m.Entries {
 		page, hint := &m.Entries[i].Page, &m.Hints[i]
 		if !hint.Until.After(page.LastVisit) || hint.From.After(now.Add(hintSlack)) || page.Flags&store.Dropped != 0 ||
@@ -488,7 +485,7 @@ func (s *schedule) follow(m *protocol.PagesFound) (moves []store.Entry) {
 		history := revisit.History(page.Timing)
 		interval := time.Duration(float64(page.Timing.Interval) * float64(time.Second))
 		if page.Flags&store.Announced != 0 {
-			interval = time.Duration(float64(interval) / s.timetable.Recall().Silence())
+			interval = time.Duration(float64(interval) / s.clock.Timetable.Recall().Silence())
 		}
 		due := page.LastVisit.Add(revisit.Advance(interval, cmp.Or(s.o.Revisit.Estimate(&history),
 			s.center(page.URL, center)), chance))

@@ -16,15 +16,15 @@ func (s *schedule) groups() {
 	asked := s.o.Continuous && s.o.Relief == politeness.Template
 	switch {
 	case !asked:
-		s.timetable.SetGroups(nil)
-	case s.timetable.Groups() == nil:
-		s.timetable.SetGroups(template.New(s.now))
+		s.clock.Timetable.SetGroups(nil)
+	case s.clock.Timetable.Groups() == nil:
+		s.clock.Timetable.SetGroups(template.New(s.now))
 	}
 }
 
 // group returns the group of a URL; nil: there are none.
 func (s *schedule) group(url string) *template.Group {
-	if groups := s.timetable.Groups(); groups != nil {
+	if groups := s.clock.Timetable.Groups(); groups != nil {
 		return groups.Of(url)
 	}
 	return nil
@@ -60,7 +60,7 @@ func (s *schedule) relieved(url string, t, mean, last time.Duration) time.Durati
 
 // regroup keeps the figures of a page's group in step with a visit of the page.
 func (s *schedule) regroup(made *visitMade, page *store.Page, estimate time.Duration) {
-	groups := s.timetable.Groups()
+	groups := s.clock.Timetable.Groups()
 	if groups == nil {
 		return
 	}
