@@ -68,39 +68,36 @@ func (silent) Changed(bool) (note []byte, is bool)        { return nil, false }
 // stopRoom is the stop list of the host, its note the evidence for more entries.
 type stopRoom struct {
 	silent
-	*judge
+	judge *judge
 }
 
 // StopsNote is the name of the note that has the evidence of the stop list.
 const StopsNote = "stops"
 
 func (r *stopRoom) Name() string              { return StopsNote }
-func (r *stopRoom) Restore(note []byte) error { return r.known.Stops.UnmarshalBinary(note) }
-func (r *stopRoom) Saw(v *Visit)              { r.learnFolders(v) }
+func (r *stopRoom) Restore(note []byte) error { return r.judge.known.Stops.UnmarshalBinary(note) }
 
 func (r *stopRoom) Refuses(url string, now time.Time) admission.Reason {
-	return (&admission.Host{Stops: r.known.Stops}).Takes(&r.o.Admission, url, now)
+	return (&admission.Host{Stops: r.judge.known.Stops}).Takes(&r.judge.o.Admission, url, now)
 }
-
-func (r *stopRoom) Changed(leaseEnds bool) (note []byte, is bool) { return r.newEvidence(leaseEnds) }
 
 // listRoom are the entries of the stop list, which are written less often than the evidence and may be long.
 type listRoom struct {
 	silent
-	*judge
+	judge *judge
 }
 
 // StopListNote is the name of the note that has the entries of the stop list.
 const StopListNote = "stoplist"
 
 func (r *listRoom) Name() string              { return StopListNote }
-func (r *listRoom) Restore(note []byte) error { return r.known.Stops.UnmarshalEntries(note) }
+func (r *listRoom) Restore(note []byte) error { return r.judge.known.Stops.UnmarshalEntries(note) }
 
 func (r *listRoom) Changed(bool) (note []byte, is bool) {
-	if r.known.Stops.Changed()&stoplist.Listed == 0 {
+	if r.judge.known.Stops.Changed()&stoplist.Listed == 0 {
 		return nil, false
 	}
-	note, _ = r.known.Stops.MarshalEntries() // never fails
+	note, _ = r.judge.known.Stops.MarshalEntries() // never fails
 	return note, true
 }
 

@@ -14,9 +14,9 @@ import (
 	"henro/store/fingerprint"
 )
 
-// learnFolders lets the stop list learn from a visit of a page.
-func (j *judge) learnFolders(visit *Visit) {
-	fact, first, w := visit.Fact, visit.First, visit.Write
+// Saw lets the stop list learn from a visit of a page.
+func (r *stopRoom) Saw(visit *Visit) {
+	j, fact, first, w := r.judge, visit.Fact, visit.First, visit.Write
 	v := stoplist.Visit{URL: fact.Url, Outcome: StopOutcome(fact.Status, fact.Reason)}
 	if j.o.Stop.Thesis() {
 		v.Outcome = thesisOutcome(fact.Status, fact.Reason)
@@ -198,14 +198,15 @@ func (j *judge) report(w *protocol.Write) {
 	j.candidates, j.skipped, j.totals = nil, nil, protocol.Totals{}
 }
 
-// newEvidence is the evidence of the stop list: with what spoke against a folder at once, with good pages at the end of
+// Changed gives the evidence of the stop list: with what spoke against a folder at once, with good pages at the end of
 // a lease. If they are lost, the folder needs less to be stopped than it would; if broken pages were, a folder of them
 // would never be.
-func (j *judge) newEvidence(finished bool) (evidence []byte, is bool) {
-	changes := j.known.Stops.Changed() &^ stoplist.Listed
-	if changes == 0 || !finished && changes&stoplist.Grave == 0 {
+func (r *stopRoom) Changed(leaseEnds bool) (note []byte, is bool) {
+	stops := r.judge.known.Stops
+	changes := stops.Changed() &^ stoplist.Listed
+	if changes == 0 || !leaseEnds && changes&stoplist.Grave == 0 {
 		return nil, false
 	}
-	evidence, _ = j.known.Stops.MarshalBinary() // never fails
-	return evidence, true
+	note, _ = stops.MarshalBinary() // never fails
+	return note, true
 }
