@@ -110,7 +110,7 @@ var ErrNoState = errors.New("this master has received no state yet")
 func Start(l net.Listener, s Security, o Options) (*Group, error) {
 	g := &Group{o: o, left: make(chan struct{}), ended: make(chan struct{}),
 		passages: passages{open: map[*passage]struct{}{}}}
-	g.machine = &machine{o: o, leave: g.leave, failed: make(chan error, 1), full: make(chan struct{}, 1)}
+	g.machine = &machine{o: &g.o, leave: g.leave, failed: make(chan error, 1), full: make(chan struct{}, 1)}
 	if err := g.open(l, s); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the consensus of masters: %w", err), l.Close(), g.machine.close())
 	}
@@ -327,7 +327,7 @@ func (g *Group) leave() (err error) {
 // machine is the state machine of a group: what this member has on disk, its log and the state as far as the log was
 // applied to it.
 type machine struct {
-	o       Options
+	o       *Options // of the Group
 	log     *log
 	leave   func() error
 	failing atomic.Bool // an entry could not be applied: no more are

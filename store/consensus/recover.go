@@ -28,7 +28,7 @@ func Recover(state string, o store.Options) (r Recovered, err error) {
 		return r, fmt.Errorf("recover %s: this master has had no others, or no state yet", state)
 	}
 	o.Replica, o.Partitions = true, 0
-	m := &machine{o: Options{State: state, Store: o}}
+	m := &machine{o: &Options{State: state, Store: o}}
 	dir := store.LogDir(state)
 	if m.log, err = openLog(dir, hclog.NewNullLogger(), func(error) {}); err == nil {
 		m.state, err = store.OpenState(state, o)
