@@ -128,12 +128,9 @@ func (w promised) revisits(t *testing.T) {
 		r.Min, r.Max, r.FirstMin, r.FirstMax, r.PriorMean = every, every+time.Second, every, every, every
 	})
 	var visits, late, feasible, feasibleAndLate int
-	byHost := map[string][]fakeweb.Entry{}
-	for _, entry := range log {
-		byHost[entry.Origin()] = append(byHost[entry.Origin()], entry)
-	}
+	byHost := fakeweb.ByHost(log)
 	end := log[len(log)-1].End
-	for origin, entries := range byHost {
+	for _, entries := range byHost {
 		var due, missed int
 		last := map[string]time.Time{}
 		for _, entry := range append(entries, fakeweb.Entry{Start: end}) {
@@ -150,7 +147,7 @@ func (w promised) revisits(t *testing.T) {
 			}
 		}
 		visits, late = visits+due, late+missed
-		if verdicts[origin] == politeness.Feasible.String() {
+		if verdicts[entries[0].Origin()] == politeness.Feasible.String() {
 			feasible++
 			if float64(missed) > politeness.LateShare*float64(due) {
 				feasibleAndLate++

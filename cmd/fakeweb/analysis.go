@@ -20,7 +20,7 @@ type Pace struct {
 // Paces gives the pace of every host, in the order of their names.
 func Paces(log []Entry) []Pace {
 	var paces []Pace
-	for _, visits := range byHost(log) {
+	for _, visits := range ByHost(log) {
 		p := Pace{Origin: visits[0].Origin(), Requests: len(visits)}
 		for i := 1; i < len(visits); i++ {
 			if gap := visits[i].Start.Sub(visits[i-1].Start); i == 1 || gap < p.Shortest {
@@ -56,7 +56,7 @@ type Overlap struct {
 // late, by as much as the scheduler pleases; a slack of some milliseconds forgives that.
 func Overlaps(log []Entry, slack time.Duration) []Overlap {
 	var list []Overlap
-	for _, visits := range byHost(log) {
+	for _, visits := range ByHost(log) {
 		last := visits[0] // of those before, the one that ends last
 		for _, v := range visits[1:] {
 			if v.Start.Before(last.End) {
@@ -98,8 +98,8 @@ func Repeats(log []Entry) map[string]int {
 	return visits
 }
 
-// byHost sorts the entries of each host by start.
-func byHost(log []Entry) [][]Entry {
+// ByHost sorts the entries of each host by start, hosts by name.
+func ByHost(log []Entry) [][]Entry {
 	hosts := map[string][]Entry{}
 	for _, e := range log {
 		hosts[e.Origin()] = append(hosts[e.Origin()], e)
