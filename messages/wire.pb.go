@@ -938,6 +938,7 @@ type TaskBatch struct {
 	Renewed       []uint64               `protobuf:"varint,3,rep,packed,name=renewed,proto3" json:"renewed,omitempty"` // leases of `held` that last on, counted from the asking
 	Revoked       []uint64               `protobuf:"varint,4,rep,packed,name=revoked,proto3" json:"revoked,omitempty"` // leases to finish now
 	Term          uint64                 `protobuf:"varint,5,opt,name=term,proto3" json:"term,omitempty"`              // of the sender: a slave that another term has welcomed takes nothing of it
+	Cut           bool                   `protobuf:"varint,6,opt,name=cut,proto3" json:"cut,omitempty"`                // requests under way of what is revoked are not waited for
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1005,6 +1006,13 @@ func (x *TaskBatch) GetTerm() uint64 {
 		return x.Term
 	}
 	return 0
+}
+
+func (x *TaskBatch) GetCut() bool {
+	if x != nil {
+		return x.Cut
+	}
+	return false
 }
 
 // HostTask lends one host: the exclusive right to ask it until the lease ends.
@@ -2619,13 +2627,14 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06actors\x18\x02 \x01(\rR\x06actors\x12\x18\n" +
 	"\awaiting\x18\x03 \x01(\rR\awaiting\x12\x18\n" +
 	"\alongest\x18\x04 \x01(\rR\alongest\x12\x14\n" +
-	"\x05taken\x18\x05 \x01(\x04R\x05taken\"\x92\x01\n" +
+	"\x05taken\x18\x05 \x01(\x04R\x05taken\"\xa4\x01\n" +
 	"\tTaskBatch\x12\x16\n" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12%\n" +
 	"\x05tasks\x18\x02 \x03(\v2\x0f.henro.HostTaskR\x05tasks\x12\x18\n" +
 	"\arenewed\x18\x03 \x03(\x04R\arenewed\x12\x18\n" +
 	"\arevoked\x18\x04 \x03(\x04R\arevoked\x12\x12\n" +
-	"\x04term\x18\x05 \x01(\x04R\x04term\"\xf9\x03\n" +
+	"\x04term\x18\x05 \x01(\x04R\x04term\x12\x10\n" +
+	"\x03cut\x18\x06 \x01(\bR\x03cut\"\xf9\x03\n" +
 	"\bHostTask\x12\x14\n" +
 	"\x05lease\x18\x01 \x01(\x04R\x05lease\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12$\n" +

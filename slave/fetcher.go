@@ -38,9 +38,12 @@ type assignment struct {
 }
 
 type (
-	renew   struct{ until time.Time } // the lease lasts on
-	finish  struct{ why string }      // make an end after the request under way
-	goOn    struct{}                  // a rest or the lease is over, or there is a connection
+	renew  struct{ until time.Time } // the lease lasts on
+	finish struct {                  // make an end after the request under way; cut: without it
+		why string
+		cut bool
+	}
+	goOn    struct{} // a rest or the lease is over, or there is a connection
 	fetched struct{ response *fetch.Response }
 	parsed  struct { // by a Parser
 		file   *walk.File   // of the host's rules; nil: it was a page
@@ -121,7 +124,7 @@ func (f *Fetcher) hear(ctx actor.Context) {
 		f.heldUntil.Store(&m.until)
 	case *finish:
 		f.walk.Finish(m.why)
-		if m.why == "unknown" { // a lease that the master does not know must not wait even for a request
+		if m.cut {
 			f.cancel()
 		}
 	case *parsed:

@@ -332,7 +332,7 @@ func (s *Slave) takeBatch(ctx actor.Context, m *messages.TaskBatch) {
 		s.leases[id].tell(ctx, &renew{until: until})
 	}
 	for _, id := range m.Revoked {
-		s.leases[id].tell(ctx, &finish{why: "revoked"})
+		s.leases[id].tell(ctx, &finish{why: "revoked", cut: m.Cut})
 	}
 	for _, task := range m.Tasks {
 		s.takeTask(ctx, task, until)
@@ -434,7 +434,7 @@ func (s *Slave) drop(ctx actor.Context, id uint64) {
 	if l == nil {
 		return
 	}
-	l.tell(ctx, &finish{why: "unknown"})
+	l.tell(ctx, &finish{why: "unknown", cut: true}) // the master does not know it: it may be lent to another
 	l.owed.Stored(math.MaxUint64)
 	s.window.close(l.host, l.kept)
 	delete(s.leases, id)

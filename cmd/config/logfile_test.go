@@ -44,3 +44,18 @@ func TestTheFileKeepsWhatTheScreenDoesNotShow(t *testing.T) {
 		}
 	}
 }
+
+// Standard error of tests is no terminal: what is logged there is JSON for programs, or text where lines for people
+// stand beside it.
+func TestTheLogBesideLinesForPeopleIsText(t *testing.T) {
+	for text, begin := range map[bool]string{true: "time=", false: "{"} {
+		log, err := (&config.Log{Level: "warn", Text: text}).Logger()
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, err := log.Logger.Formatter.Format(log)
+		if err != nil || !strings.HasPrefix(string(line), begin) {
+			t.Errorf("with text %v: %q, %v", text, line, err)
+		}
+	}
+}

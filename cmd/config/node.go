@@ -26,16 +26,16 @@ import (
 // Log is what the logging flags say.
 type Log struct {
 	Level string
-	JSON  bool // also on a terminal
+	Text  bool // elsewhere too: it stands between lines for people
 }
 
 // Register adds the flags; the level that is set already is the default, or info.
 func (l *Log) Register(f *pflag.FlagSet) {
 	f.StringVar(&l.Level, "log-level", cmp.Or(l.Level, "info"),
-		"error, warn, info, debug or trace; what is logged is text on a terminal, JSON otherwise")
+		"error, warn, info, debug or trace; text on a terminal or beside progress, else JSON")
 }
 
-// Logger makes the logger, which writes to standard error: text on a terminal, otherwise JSON.
+// Logger makes the logger, which writes to standard error.
 func (l *Log) Logger() (*logrus.Entry, error) {
 	level, err := logrus.ParseLevel(l.Level)
 	if err != nil {
@@ -45,8 +45,8 @@ func (l *Log) Logger() (*logrus.Entry, error) {
 	logger.SetLevel(level)
 	logger.SetOutput(Shown(os.Stderr))
 	logger.SetFormatter(&logrus.JSONFormatter{TimestampFormat: "2006-01-02T15:04:05.000Z07:00"})
-	if terminal, ok := Terminal(os.Stderr); ok && !l.JSON {
-		plain := os.Getenv("NO_COLOR") != "" // https://no-color.org
+	if terminal, ok := Terminal(os.Stderr); ok || l.Text {
+		plain := !ok || os.Getenv("NO_COLOR") != "" // https://no-color.org
 		logger.SetOutput(terminal)
 		logger.SetFormatter(&shownText{logrus.TextFormatter{FullTimestamp: true, TimestampFormat: "15:04:05.000",
 			DisableColors: plain, ForceColors: !plain && runtime.GOOS != "windows"}})

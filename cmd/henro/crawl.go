@@ -44,6 +44,7 @@ the settings that it had; those that are given again change it.`,
 
 // crawl crawls, shows how it goes and prints what was done.
 func crawl(cmd *cobra.Command, s *embedded.Settings, seeds []reading.Seed) error {
+	s.Log.Text = s.Run.Progress != "off"
 	log, err := s.Log.Logger()
 	if err != nil {
 		return err

@@ -39,10 +39,13 @@ interval of 20 ms, and say where the results lie and how to look at them. Nothin
 
 // demo serves a web on real sockets and crawls it as any other.
 func demo(cmd *cobra.Command, s *embedded.Settings) error {
+	s.Log.Text = true
 	log, err := s.Log.Logger()
 	if err != nil {
 		return err
 	}
+	progress := newProgress(cmd.ErrOrStderr(), "auto")
+	log.Logger.SetOutput(progress.above(log.Logger.Out))
 	web, err := serveDemo()
 	if err != nil {
 		return err
@@ -64,8 +67,7 @@ func demo(cmd *cobra.Command, s *embedded.Settings) error {
 		return err
 	}
 	defer config.KeepLog(log, o.Dir, "henro").Close()
-	c := &embedded.Crawl{Options: o, Work: s.Work, Seeds: seeds, Log: log,
-		Progress: newProgress(cmd.ErrOrStderr(), "auto").run}
+	c := &embedded.Crawl{Options: o, Work: s.Work, Seeds: seeds, Log: log, Progress: progress.run}
 	status, err := c.Run(cmd.Context(), func(ctx context.Context, _ *master.Node) error { <-ctx.Done(); return nil })
 	if err != nil {
 		return err

@@ -126,9 +126,13 @@ type (
 	CrawlEnded struct{}
 )
 
-// endWait bounds the wait for leases to come back at the end: a fetch under way may take a minute, and a slave may be
-// gone.
-const endWait = 15 * time.Second
+const (
+	// cutAfter is how long requests under way are waited for at the end: most are answered by then, and a page that is
+	// not is fetched when the crawl goes on. A limit of time is kept within 2 s by it.
+	cutAfter = time.Second
+	// endWait bounds the wait for leases to come back at the end: a slave may be gone.
+	endWait = 15 * time.Second
+)
 
 // closeEarly is how long before their end the hours count as over: a slave learns of it when it asks for work, once a
 // second, and stops after the request under way.
@@ -238,6 +242,9 @@ func (c *Course) tick() {
 			map[string]any{"leases": c.desk.OpenCount()})
 		c.finish()
 	default:
+		if c.phase == Ending && c.now.Sub(c.endingAt) >= cutAfter && c.desk.OpenCount() > 0 {
+			c.say(&lending.Halted{Cut: true})
+		}
 		c.ask()
 	}
 }

@@ -161,7 +161,7 @@ func (p *player) tell(fact any) {
 	for _, effect := range p.course.Updated(p.now, fact) {
 		switch m := effect.(type) {
 		case *lending.Halted:
-			p.said.WriteString("lending: take all leases back\n")
+			p.said.WriteString("lending: take all leases back" + map[bool]string{true: ", cut requests"}[m.Cut] + "\n")
 		case *lending.Resumed:
 			p.said.WriteString("lending: go on\n")
 		case *lending.Said:

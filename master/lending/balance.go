@@ -80,6 +80,6 @@ func (d *Desk) balance() {
 		}
 		d.base.say("debug", "leases asked back: others have more room", map[string]any{"slave": name,
 			"leases": len(leases)})
-		d.slaves.revoke(name, leases)
+		d.slaves.revoke(name, leases, false)
 	}
 }

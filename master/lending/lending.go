@@ -95,8 +95,8 @@ type Effect struct {
 type (
 	// Tick is told again and again. Storing: every Partition can store.
 	Tick struct{ Storing bool }
-	// Halted has all leases taken back and nothing lent until Resumed.
-	Halted struct{}
+	// Halted has all leases taken back and nothing lent until Resumed. Cut: requests under way are not waited for.
+	Halted struct{ Cut bool }
 	// Resumed ends Halted.
 	Resumed struct{}
 	// Deposed says that another master leads.
@@ -284,7 +284,7 @@ func (d *Desk) take(from Address, fact any) bool {
 		d.slaves.flush()
 	case *Halted:
 		d.halted = true
-		d.slaves.revokeAll()
+		d.slaves.revokeAll(m.Cut)
 	case *Resumed:
 		d.halted = false
 		d.dispatch()
@@ -436,7 +436,7 @@ func (d *Desk) drain(from Address, name string, on bool) {
 	delete(d.slaves.drained, name)
 	if on {
 		d.slaves.drained[name] = known.Boot
-		d.slaves.revoke(name, d.base.ledger.HeldBy(name, known.Boot))
+		d.slaves.revoke(name, d.base.ledger.HeldBy(name, known.Boot), false)
 	}
 	d.base.send(Master, &RunChanged{})
 	status := d.slaves.status(known)

@@ -210,30 +210,30 @@ func (s *slaves) flush() {
 // recall asks a lease back, and renews it no more.
 func (s *slaves) recall(lease *ledger.Lease) {
 	s.book(ledger.LeaseRecalled{ID: lease.ID})
-	s.revoke(lease.Slave, []ledger.Lease{*lease})
+	s.revoke(lease.Slave, []ledger.Lease{*lease}, false)
 }
 
-// revoke asks a slave to give leases back, after the request under way.
-func (s *slaves) revoke(name string, leases []ledger.Lease) {
+// revoke asks a slave to give leases back, after the request under way, or without it.
+func (s *slaves) revoke(name string, leases []ledger.Lease, cut bool) {
 	known := s.known[name]
 	if known == nil || known.at == nil || len(leases) == 0 {
 		return
 	}
-	batch := &messages.TaskBatch{Serial: known.serial, Term: s.o.Claim.Term}
+	batch := &messages.TaskBatch{Serial: known.serial, Term: s.o.Claim.Term, Cut: cut}
 	for _, lease := range leases {
 		batch.Revoked = append(batch.Revoked, lease.ID)
 	}
 	s.sendTo(known.at, batch)
 }
 
-// revokeAll asks for every lease back, after the request under way.
-func (s *slaves) revokeAll() {
+// revokeAll asks for every lease back, after the request under way, or without it.
+func (s *slaves) revokeAll(cut bool) {
 	revoked := map[string][]ledger.Lease{}
 	for _, lease := range s.ledger.All() {
 		revoked[lease.Slave] = append(revoked[lease.Slave], lease)
 	}
 	for name, leases := range revoked {
-		s.revoke(name, leases)
+		s.revoke(name, leases, cut)
 	}
 }
 
