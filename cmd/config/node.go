@@ -25,8 +25,8 @@ import (
 
 // Log is what the logging flags say.
 type Log struct {
-	Level string
-	Text  bool // elsewhere too: it stands between lines for people
+	Level      string
+	Text, JSON bool // Text elsewhere too, where it stands between lines for people; or JSON on a terminal too
 }
 
 // Register adds the flags; the level that is set already is the default, or info.
@@ -45,7 +45,7 @@ func (l *Log) Logger() (*logrus.Entry, error) {
 	logger.SetLevel(level)
 	logger.SetOutput(Shown(os.Stderr))
 	logger.SetFormatter(&logrus.JSONFormatter{TimestampFormat: "2006-01-02T15:04:05.000Z07:00"})
-	if terminal, ok := Terminal(os.Stderr); ok || l.Text {
+	if terminal, ok := Terminal(os.Stderr); !l.JSON && (ok || l.Text) {
 		plain := !ok || os.Getenv("NO_COLOR") != "" // https://no-color.org
 		logger.SetOutput(terminal)
 		logger.SetFormatter(&shownText{logrus.TextFormatter{FullTimestamp: true, TimestampFormat: "15:04:05.000",
