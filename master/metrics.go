@@ -17,125 +17,62 @@ func CommitSeconds() prometheus.Histogram {
 	})
 }
 
-var (
-	crawlPages = console.Described("henro_pages_total",
-		"Pages visited for the first time, with a response, since the crawl began.")
-	crawlRequisites = console.Described("henro_requisites_total",
-		"Requisites of pages (images, styles, scripts, frames) visited for the first time, since the crawl began.")
-	crawlRevisits = console.Described("henro_revisits_total", "Later visits with a response, since the crawl began.")
-	crawlLinks    = console.Described("henro_links_total", "Links found, those of a page at each of its visits.")
-	crawlBytes    = console.Described("henro_payload_bytes_total", "Payload as it came, since the crawl began.")
+// figuresWithin bounds the wait for the status. If the master does not answer, the scrape lacks these figures.
+const figuresWithin = 5 * time.Second
 
-	crawlIdentical = console.Described("henro_identical_payloads_total",
-		"Answers whose payload the archive held already, of whatever URL, since the crawl began.")
-	crawlIdenticalBytes = console.Described("henro_identical_bytes_total",
-		"Payload that was not stored again, since the crawl began.")
-	crawlWhole = console.Described("henro_whole_pages_ratio",
-		"Share of the pages that are archived with all they are made of, at the latest count.")
-
-	crawlErrors = console.Described("henro_errors_total",
-		"Visits that failed, by cause: no response (TIMEOUT …), an answer from 400 on (HTTP 404 …), or a body that is "+
-			"not whole (TRUNCATED).", "reason")
-	crawlHosts  = console.Described("henro_hosts", "Hosts that are known.")
-	crawlReady  = console.Described("henro_hosts_ready", "Hosts that wait to be lent.")
-	crawlLeases = console.Described("henro_leases", "Hosts that are lent, by slave.", "slave")
-	crawlBusy   = console.Described("henro_slave_busy",
-		"Part of a slave's connections in use in the last minutes.", "slave")
-	crawlSlaves  = console.Described("henro_slaves", "Slaves that the master knows.")
-	crawlWaiting = console.Described("henro_frontier_urls", "URLs that wait for their first visit.")
-	crawlQueued  = console.Described("henro_timetable_urls", "Known URLs with a time for their next visit.")
-	crawlDue     = console.Described("henro_due_urls", "Known URLs in line to be visited now.")
-	crawlKnown   = console.Described("henro_known_urls", "URLs ever admitted.")
-	crawlOutside = console.Described("henro_out_of_scope_links_total",
-		"Links not admitted because they are out of scope.")
-	crawlStopped = console.Described("henro_stop_listed_links_total", "Links not admitted because of the stop list.")
-	crawlTrapped = console.Described("henro_trapped_links_total", "Links not admitted because they lead into a trap.")
-	crawlChanged = console.Described("henro_changed_urls_total",
-		"URLs that were said to have changed (POST /api/changed) since the start: known, new, waiting for their first "+
-			"visit, or foreign: of a host that the crawl does not know.", "result")
-	crawlState   = console.Described("henro_crawl_state", "1 for what the crawl is doing.", "state")
-	crawlStalled = console.Described("henro_crawl_stalled",
-		"1 while nothing is fetched, or nothing can be stored, though there is work.")
-	crawlCollected = []*prometheus.Desc{
-		crawlPages, crawlRequisites, crawlIdentical, crawlIdenticalBytes, crawlWhole,
-		crawlRevisits, crawlLinks, crawlBytes, crawlErrors, crawlHosts, crawlReady,
-		crawlLeases, crawlBusy,
-		crawlSlaves, crawlWaiting, crawlChanged,
-		crawlQueued, crawlDue, crawlKnown, crawlOutside, crawlStopped, crawlTrapped, crawlState, crawlStalled,
-	}
-)
-
-// crawlMetrics are the figures of the status, which is asked for when Prometheus asks.
-type crawlMetrics struct{ node *Node }
-
-// Collector gives the figures of the crawl to Prometheus.
-func (n *Node) Collector() prometheus.Collector { return &crawlMetrics{n} }
-
-// Describe names them.
-func (*crawlMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range crawlCollected {
-		to <- d
-	}
-}
-
-// collectWithin bounds the wait for the status. If the master does not answer, the scrape lacks these figures.
-const collectWithin = 5 * time.Second
-
-// Collect asks for the status.
-func (c *crawlMetrics) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), collectWithin)
+// Figures gives those of the crawl, which are those of its status, to Prometheus.
+func (n *Node) Figures(f console.Figures) {
+	ctx, cancel := context.WithTimeout(context.Background(), figuresWithin)
 	defer cancel()
-	s, err := Ask[*Status](ctx, c.node, &StatusAsked{})
+	s, err := Ask[*Status](ctx, n, &StatusAsked{})
 	if err != nil {
-		to <- prometheus.NewInvalidMetric(crawlState, err)
+		f.Fail(err)
 		return
 	}
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
-	counter := func(d *prometheus.Desc, v uint64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
-	}
-	counter(crawlPages, s.Totals.Pages)
-	counter(crawlRequisites, s.Totals.Requisites)
-	counter(crawlRevisits, s.Totals.Revisits)
-	counter(crawlLinks, s.Totals.Links)
-	counter(crawlBytes, s.Totals.Bytes)
-	counter(crawlIdentical, s.Totals.Identical)
-	counter(crawlIdenticalBytes, s.Totals.IdenticalBytes)
+	t := &s.Totals
+	f.Counter("henro_pages_total", "Pages visited for the first time, with a response, since the crawl began.",
+		t.Pages)
+	f.Counter("henro_requisites_total",
+		"Requisites of pages (images, styles, scripts, frames) visited for the first time, since the crawl began.",
+		t.Requisites)
+	f.Counter("henro_revisits_total", "Later visits with a response, since the crawl began.", t.Revisits)
+	f.Counter("henro_links_total", "Links found, those of a page at each of its visits.", t.Links)
+	f.Counter("henro_payload_bytes_total", "Payload as it came, since the crawl began.", t.Bytes)
+	f.Counter("henro_identical_payloads_total",
+		"Answers whose payload the archive held already, of whatever URL, since the crawl began.", t.Identical)
+	f.Counter("henro_identical_bytes_total", "Payload that was not stored again, since the crawl began.",
+		t.IdenticalBytes)
 	if s.Whole != nil {
-		gauge(crawlWhole, s.Whole.Share())
+		f.Gauge("henro_whole_pages_ratio",
+			"Share of the pages that are archived with all they are made of, at the latest count.", s.Whole.Share())
 	}
-	counter(crawlOutside, s.Totals.OutOfScope)
-	counter(crawlStopped, s.Totals.StopListed)
-	counter(crawlTrapped, s.Totals.Trapped)
-	for reason, n := range s.Totals.Errors {
-		counter(crawlErrors, n, reason)
+	f.Counter("henro_out_of_scope_links_total", "Links not admitted because they are out of scope.", t.OutOfScope)
+	f.Counter("henro_stop_listed_links_total", "Links not admitted because of the stop list.", t.StopListed)
+	f.Counter("henro_trapped_links_total", "Links not admitted because they lead into a trap.", t.Trapped)
+	for reason, n := range t.Errors {
+		f.Counter("henro_errors_total", "Visits that failed, by cause: no response (TIMEOUT …), an answer from 400 on "+
+			"(HTTP 404 …), or a body that is not whole (TRUNCATED).", n, "reason", reason)
 	}
-	for result, n := range c.node.notices.results() {
-		counter(crawlChanged, n, result)
+	for result, n := range n.notices.results() {
+		f.Counter("henro_changed_urls_total", "URLs that were said to have changed (POST /api/changed) since the "+
+			"start: known, new, waiting for their first visit, or foreign: of a host that the crawl does not know.", n,
+			"result", result)
 	}
-	gauge(crawlHosts, float64(s.Hosts))
-	gauge(crawlReady, float64(s.Ready))
-	gauge(crawlWaiting, float64(s.Waiting))
-	gauge(crawlQueued, float64(s.Queued))
-	gauge(crawlDue, float64(s.Due))
-	gauge(crawlKnown, float64(s.Known))
-	gauge(crawlSlaves, float64(len(s.Slaves)))
+	f.Gauge("henro_hosts", "Hosts that are known.", float64(s.Hosts))
+	f.Gauge("henro_hosts_ready", "Hosts that wait to be lent.", float64(s.Ready))
+	f.Gauge("henro_frontier_urls", "URLs that wait for their first visit.", float64(s.Waiting))
+	f.Gauge("henro_timetable_urls", "Known URLs with a time for their next visit.", float64(s.Queued))
+	f.Gauge("henro_due_urls", "Known URLs in line to be visited now.", float64(s.Due))
+	f.Gauge("henro_known_urls", "URLs ever admitted.", float64(s.Known))
+	f.Gauge("henro_slaves", "Slaves that the master knows.", float64(len(s.Slaves)))
 	for _, slave := range s.Slaves {
-		gauge(crawlLeases, float64(slave.Leases), slave.Name)
-		gauge(crawlBusy, slave.Busy, slave.Name)
+		f.Gauge("henro_leases", "Hosts that are lent, by slave.", float64(slave.Leases), "slave", slave.Name)
+		f.Gauge("henro_slave_busy", "Part of a slave's connections in use in the last minutes.", slave.Busy, "slave",
+			slave.Name)
 	}
 	for _, state := range []State{Running, Paused, Ending, Ended} {
-		v := 0.0
-		if s.State == state {
-			v = 1
-		}
-		gauge(crawlState, v, string(state))
+		f.Is("henro_crawl_state", "1 for what the crawl is doing.", s.State == state, "state", string(state))
 	}
-	stalled := 0.0
-	if !s.Stalled.IsZero() {
-		stalled = 1
-	}
-	gauge(crawlStalled, stalled)
+	f.Is("henro_crawl_stalled", "1 while nothing is fetched, or nothing can be stored, though there is work.",
+		!s.Stalled.IsZero())
 }

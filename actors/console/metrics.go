@@ -1,6 +1,8 @@
 package console
 
 import (
+	"sync"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -11,26 +13,69 @@ import (
 
 // Metrics is what a process tells Prometheus. Labels are few and their values a closed set: never a host, a URL or an
 // actor's name. docs/metrics.md explains each.
-type Metrics struct{ registry *prometheus.Registry }
+type Metrics struct {
+	registry *prometheus.Registry
+	reads    sync.Map // of *func(Figures)
+}
 
-// NewMetrics tells of the process and its actors; Register adds what its role knows.
+// NewMetrics tells of the process and its actors; Register and Read add what its role knows.
 func NewMetrics(version string, tracer *floor.Tracer, counts *floor.Counts) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "henro_build_info", Help: "1, with the version of henro.",
-		ConstLabels: prometheus.Labels{"version": version},
+	m.Register(m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.Read(func(f Figures) {
+		f.Gauge("henro_build_info", "1, with the version of henro.", 1, "version", version)
+		actorFigures(f, tracer, counts)
 	})
-	build.Set(1)
-	m.Register(build, &actorMetrics{tracer, counts}, collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
 // Register adds collectors. Two of one name are a mistake in the program.
 func (m *Metrics) Register(all ...prometheus.Collector) { m.registry.MustRegister(all...) }
 
-// Unregister takes a collector out.
-func (m *Metrics) Unregister(c prometheus.Collector) { m.registry.Unregister(c) }
+// Read has figures read whenever Prometheus asks, until end is called.
+func (m *Metrics) Read(read func(Figures)) (end func()) {
+	m.reads.Store(&read, nil)
+	return func() { m.reads.Delete(&read) }
+}
+
+// Describe names nothing: figures are described where they are read, and compared with each other then.
+func (*Metrics) Describe(chan<- *prometheus.Desc) {}
+
+// Collect reads all figures.
+func (m *Metrics) Collect(to chan<- prometheus.Metric) {
+	m.reads.Range(func(read, _ any) bool {
+		(*read.(*func(Figures)))(Figures{to})
+		return true
+	})
+}
+
+// Figures takes what is read. A label is its name and its value.
+type Figures struct{ to chan<- prometheus.Metric }
+
+// Gauge takes what may rise and fall.
+func (f Figures) Gauge(name, help string, value float64, label ...string) {
+	f.take(name, help, prometheus.GaugeValue, value, label)
+}
+
+// Is takes what is so, 1, or is not, 0.
+func (f Figures) Is(name, help string, so bool, label ...string) {
+	f.Gauge(name, help, map[bool]float64{true: 1}[so], label...)
+}
+
+// Counter takes what only rises.
+func (f Figures) Counter(name, help string, value uint64, label ...string) {
+	f.take(name, help, prometheus.CounterValue, float64(value), label)
+}
+
+// Fail says why what was to be read cannot be.
+func (f Figures) Fail(err error) {
+	f.to <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
+}
+
+func (f Figures) take(name, help string, kind prometheus.ValueType, value float64, label []string) {
+	n := len(label) / 2
+	f.to <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, label[:n], nil), kind, value, label[n:]...)
+}
 
 // Routes of metrics:
 //
@@ -40,58 +85,26 @@ func (m *Metrics) Routes(log *logrus.Entry) []Route {
 	return []Route{{Pattern: "GET /metrics", Serve: handler.ServeHTTP}}
 }
 
-// Described makes a description without constant labels.
-func Described(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(name, help, labels, nil)
-}
+var handling = prometheus.NewDesc("henro_message_handling_seconds",
+	"Time in an actor's hands of one message in 64, by kind.", []string{"kind"}, nil)
 
-var (
-	actorsLive    = Described("henro_actors", "Actors that live, by kind.", "kind")
-	actorsQueue   = Described("henro_mailbox_messages", "Messages that wait in mailboxes, by kind of actor.", "kind")
-	actorsLongest = Described("henro_mailbox_longest_messages",
-		"Messages that wait in the longest mailbox, by kind of actor.", "kind")
-	actorsTaken    = Described("henro_messages_total", "Messages that actors began with, by kind.", "kind")
-	actorsHandling = Described("henro_message_handling_seconds",
-		"Time in an actor's hands of one message in 64, by kind.", "kind")
-	actorsDead      = Described("henro_dead_letters_total", "Messages to actors that are not there.")
-	actorsUnhandled = Described("henro_unhandled_messages_total", "Messages that their receivers did not know.")
-	actorsRestarts  = Described("henro_actor_restarts_total", "Actors restarted after a failure.")
-)
-
-// actorMetrics are read from the tracer when they are asked for: nothing is counted twice.
-type actorMetrics struct {
-	tracer *floor.Tracer
-	counts *floor.Counts
-}
-
-func (a *actorMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{actorsLive, actorsQueue, actorsLongest, actorsTaken, actorsHandling,
-		actorsDead, actorsUnhandled, actorsRestarts} {
-		to <- d
-	}
-}
-
-func (a *actorMetrics) Collect(to chan<- prometheus.Metric) {
-	for _, k := range a.tracer.Kinds() {
-		to <- prometheus.MustNewConstMetric(actorsLive, prometheus.GaugeValue, float64(k.Actors), k.Kind)
-		to <- prometheus.MustNewConstMetric(actorsQueue, prometheus.GaugeValue, float64(k.Queue), k.Kind)
-		to <- prometheus.MustNewConstMetric(actorsLongest, prometheus.GaugeValue, float64(k.Longest), k.Kind)
-		to <- prometheus.MustNewConstMetric(actorsTaken, prometheus.CounterValue, float64(k.Taken), k.Kind)
+// actorFigures are read from the tracer when they are asked for: nothing is counted twice.
+func actorFigures(f Figures, tracer *floor.Tracer, counts *floor.Counts) {
+	for _, k := range tracer.Kinds() {
+		f.Gauge("henro_actors", "Actors that live, by kind.", float64(k.Actors), "kind", k.Kind)
+		f.Gauge("henro_mailbox_messages", "Messages that wait in mailboxes, by kind of actor.", float64(k.Queue),
+			"kind", k.Kind)
+		f.Gauge("henro_mailbox_longest_messages", "Messages that wait in the longest mailbox, by kind of actor.",
+			float64(k.Longest), "kind", k.Kind)
+		f.Counter("henro_messages_total", "Messages that actors began with, by kind.", k.Taken, "kind", k.Kind)
 		buckets, below := make(map[float64]uint64, len(floor.HandlingBounds)), uint64(0)
 		for i, bound := range floor.HandlingBounds {
 			below += k.Handling.Buckets[i]
 			buckets[bound] = below
 		}
-		to <- prometheus.MustNewConstHistogram(actorsHandling, k.Handling.Count, k.Handling.Sum.Seconds(), buckets,
-			k.Kind)
+		f.to <- prometheus.MustNewConstHistogram(handling, k.Handling.Count, k.Handling.Sum.Seconds(), buckets, k.Kind)
 	}
-	for _, c := range []struct {
-		desc *prometheus.Desc
-		n    uint64
-	}{
-		{actorsDead, a.counts.DeadLetters.Load()}, {actorsUnhandled, a.counts.Unhandled.Load()},
-		{actorsRestarts, a.counts.Restarts.Load()},
-	} {
-		to <- prometheus.MustNewConstMetric(c.desc, prometheus.CounterValue, float64(c.n))
-	}
+	f.Counter("henro_dead_letters_total", "Messages to actors that are not there.", counts.DeadLetters.Load())
+	f.Counter("henro_unhandled_messages_total", "Messages that their receivers did not know.", counts.Unhandled.Load())
+	f.Counter("henro_actor_restarts_total", "Actors restarted after a failure.", counts.Restarts.Load())
 }

@@ -20,9 +20,7 @@ func (e *Endpoint) Lead(ctx context.Context, node *master.Node, telemetry *Telem
 	if err != nil {
 		return err
 	}
-	metrics := node.Collector()
-	telemetry.Metrics.Register(metrics)
-	defer telemetry.Metrics.Unregister(metrics)
+	defer telemetry.Metrics.Read(node.Figures)()
 	group, ctx := errgroup.WithContext(ctx)
 	telemetry.Go(group, "the dashboard", func() error { return board.Run(ctx, telemetry.Go) })
 	telemetry.Go(group, "HTTP", func() error {

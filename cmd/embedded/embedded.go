@@ -182,7 +182,7 @@ func (c *Crawl) startSlave(system *actor.ActorSystem, masterPID *actor.PID, clai
 		return nil, fmt.Errorf("spawn the slave: %w", err)
 	}
 	c.slave = &slave.API{System: system, PID: pid}
-	c.Telemetry.Metrics.Register(c.slave.Collector())
+	c.Telemetry.Metrics.Read(c.slave.Figures)
 	system.Root.Send(pid, &slave.MasterSeen{PID: masterPID, Claim: claim})
 	return pid, nil
 }

@@ -37,7 +37,8 @@ func TestEveryMetricIsInTheTable(t *testing.T) {
 		defer w.Close()
 		e := crawltest.Of(t, t.TempDir(), w, -1, func(o *master.Options) { o.MaxPages = 15 })
 		_, err = e.Run(t.Context(), func(ctx context.Context, node *master.Node) error {
-			e.Telemetry.Metrics.Register(node.Collector(), config.NewGroupMetrics(func() consensus.Figures {
+			e.Telemetry.Metrics.Read(node.Figures)
+			e.Telemetry.Metrics.Read(config.GroupFigures(func() consensus.Figures {
 				return consensus.Figures{Role: consensus.RoleLeader, Members: []consensus.Member{{Name: "a"}}}
 			}))
 			for told["henro_errors_total"] == "" && ctx.Err() == nil {

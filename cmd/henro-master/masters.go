@@ -216,7 +216,7 @@ func (m *masters) open(found bool) (err error) {
 		return config.StateError(m.o.Dir, err)
 	}
 	m.grouped.Store(true)
-	m.telemetry.Metrics.Register(config.NewGroupMetrics(m.group.Figures))
+	m.telemetry.Metrics.Read(config.GroupFigures(m.group.Figures))
 	m.o.Masters = func() []consensus.Member { return m.group.Figures().Members }
 	m.o.Others = m.others.actors
 	if m.before, err = m.runKept(); errors.Is(err, consensus.ErrNoState) {

@@ -144,7 +144,7 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 		})
 	}
 	api := &slave.API{System: system, PID: pid}
-	telemetry.Metrics.Register(api.Collector())
+	telemetry.Metrics.Read(api.Figures)
 	group, inner := errgroup.WithContext(ctx)
 	telemetry.Go(group, "HTTP", func() error {
 		return endpoint.Serve(inner, console.Process{Ready: api.Ready, Tail: telemetry.Tail}, api.Routes(),
