@@ -34,7 +34,7 @@ cd "$root"
 build "$dir/bin" ./cmd/henro ./.ci/lab/fakeweb
 # The crawl by several processes: archive.sh goes on with the other one.
 python3 "$lab/sql/compare.py" "$dir/bin/henro" "$dir/many" "$dir/truth" "$dir/sql" "$tools"
-go run ./.ci/lab/simulate frontier --graph "$dir/sql/graph.graph-txt" --policy fifo 2>&1 >/dev/null | sed -n 1p
+go run ./.ci/lab/simulate frontier --graph "$dir/sql/edges.tsv" --policy fifo 2>&1 >/dev/null | sed -n 1p
 
 echo "--- from a crawl that is running"
 rm -rf "$dir/running" && mkdir "$dir/running"

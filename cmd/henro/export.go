@@ -28,8 +28,7 @@ func newExportCommand() *cobra.Command {
 		Long:  exportHelp(),
 		Example: `  henro export --dir crawl crawl.sqlite                         # all tables, with indexes and views
   henro export --dir crawl --what links links.parquet
-  henro export --dir crawl --what pages --to tsv - | head
-  henro export --dir crawl graph.graph-txt`,
+  henro export --dir crawl --what pages --to tsv - | head`,
 		Args: takes(1, 1, "export to one file: henro export --what links --to csv --dir crawl links.csv (or -)"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if to == "wacz" || to == "" && strings.HasSuffix(arguments[0], ".wacz") {
@@ -44,11 +43,9 @@ func newExportCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&what, "what", "",
-		"pages, links, hosts, captures, stoplist; several with commas, or all (default: pages; all for sqlite, "+
-			"links for a graph)")
+		"pages, links, hosts, captures, stoplist; several with commas, or all (default: pages; all for sqlite)")
 	cmd.Flags().StringVar(&to, "to", "",
-		"csv, tsv, jsonl, parquet, sqlite, law, graphml, or wacz, as henro wacz does (default: what the name of "+
-			"FILE says, or csv)")
+		"csv, tsv, jsonl, parquet, sqlite, or wacz, as henro wacz does (default: what the name of FILE says, or csv)")
 	r.register(cmd)
 	return cmd
 }
@@ -67,9 +64,7 @@ state of now is exported. The file appears under its name once it is whole.
 		fmt.Fprintf(&b, "%-9s %s\n", t.Name, strings.Join(names, ", "))
 	}
 	b.WriteString(`
-csv, tsv, jsonl and parquet hold one table, sqlite several, with indexes and views. law (WebGraph's ASCII form)
-and graphml hold the links that a crawl may follow: law writes NAME.graph-txt, NAME.urls (the URL of each node)
-and NAME.hosts; graphml is for small crawls.`)
+csv, tsv, jsonl and parquet hold one table, sqlite several, with indexes and views.`)
 	return b.String()
 }
 
@@ -79,8 +74,8 @@ func exportOf(what, to, path string) (export.Options, error) {
 	if o.Format == "" {
 		o.Format = export.FormatOf(path)
 		if end := filepath.Ext(path); o.Format == "" && len(end) > 1 && path != "-" {
-			return o, config.Usage("%s: no format is called %s; give --to csv, tsv, jsonl, parquet, sqlite, law, "+
-				"graphml or wacz", path, end)
+			return o, config.Usage("%s: no format is called %s; give --to csv, tsv, jsonl, parquet, sqlite or wacz",
+				path, end)
 		}
 		o.Format = cmp.Or(o.Format, "csv")
 	}
@@ -91,8 +86,6 @@ func exportOf(what, to, path string) (export.Options, error) {
 	switch {
 	case what == "all" || what == "" && o.Format == "sqlite":
 		o.Tables = all
-	case what == "" && (o.Format == "law" || o.Format == "graphml"):
-		o.Tables = []string{"links"}
 	case what == "":
 		o.Tables = []string{"pages"}
 	default:

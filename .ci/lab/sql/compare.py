@@ -56,13 +56,6 @@ def main():
     with open(export("links.jsonl", "--what", "links"), encoding="utf-8") as f:
         found = {(row["from"], row["to"]) for row in map(json.loads, f) if row["kind"] in NAVIGATES}
     say(found == edges, "jsonl: %d edges, truth %d" % (len(found), len(edges)))
-    graph = export("graph.graph-txt")
-    with open(os.path.join(work, "graph.urls"), encoding="utf-8") as f:
-        nodes = f.read().split("\n")[:-1]
-    with open(graph) as f:
-        count = int(f.readline())
-        found = {(nodes[i], nodes[int(to)]) for i, line in enumerate(f) for to in line.split()}
-    say(count == len(nodes) and found == edges, "law: %d nodes, %d edges, truth %d" % (count, len(found), len(edges)))
     parquet = export("links.parquet", "--what", "links")
     text = subprocess.run(["node", os.path.join(tools, "parquet.mjs"), parquet, "from", "to", "kind"], check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
     found = {(a, b) for a, b, kind in (line.split("\t") for line in text.split("\n")[1:-1]) if kind in NAVIGATES}
@@ -71,6 +64,8 @@ def main():
     say(database.execute("PRAGMA integrity_check").fetchone() == ("ok",), "sqlite: whole")
     found = set(database.execute('SELECT "from", "to" FROM links WHERE ' + FOLLOWS))
     say(found == edges, "sqlite: %d edges, truth %d" % (len(found), len(edges)))
+    with open(os.path.join(work, "edges.tsv"), "w", encoding="utf-8") as f:
+        f.writelines("%s\t%s\n" % edge for edge in sorted(found))
     found = set(database.execute("SELECT p.url, l.url FROM parsed_urls p JOIN collected_links l USING (no)"))
     say(edges <= found, "sqlite, by the thesis' tables: %d of %d edges" % (len(found & edges), len(edges)))
 

@@ -1,10 +1,9 @@
-// Package export writes the tables of a crawl to files that other tools open: CSV, TSV, JSON Lines, Parquet and SQLite
-// for any table, and for the links WebGraph's ASCII form (LAW) and GraphML.
+// Package export writes the tables of a crawl to files that other tools open: CSV, TSV, JSON Lines, Parquet and SQLite.
 //
 // # Invariants
 //
 //   - A file has its name once it is whole: until then it is called FILE.part, and what ends the export removes it.
-//   - Memory does not grow with the crawl: rows pass one by one, a graph is put in order in temporary files beside the
+//   - Memory does not grow with the crawl: rows pass one by one, and are put in order in temporary files beside the
 //     export.
 package export
 
@@ -42,10 +41,10 @@ var streams = map[string]func(io.Writer, *tables.Table) (Writer, error){
 }
 
 // Formats are all formats.
-var Formats = []string{"csv", "tsv", "jsonl", "parquet", "sqlite", "law", "graphml"}
+var Formats = []string{"csv", "tsv", "jsonl", "parquet", "sqlite"}
 
 // extensions are the ends of names that stand for a format under another name.
-var extensions = map[string]string{"db": "sqlite", "sqlite3": "sqlite", "graph-txt": "law", "ndjson": "jsonl"}
+var extensions = map[string]string{"db": "sqlite", "sqlite3": "sqlite", "ndjson": "jsonl"}
 
 // FormatOf returns the format that the name of a file ends in; empty: none that is known.
 func FormatOf(path string) string {
@@ -78,8 +77,6 @@ func Run(ctx context.Context, source *tables.Source, o Options) error {
 		return fmt.Errorf("%w: %s holds one table; sqlite holds all", ErrFormat, o.Format)
 	case o.Path == "-" && stream == nil:
 		return fmt.Errorf("%w: %s is not written to a pipe, but to a file", ErrFormat, o.Format)
-	case (o.Format == "law" || o.Format == "graphml") && o.Tables[0] != "links":
-		return fmt.Errorf("%w: %s holds links, not %s", ErrFormat, o.Format, o.Tables[0])
 	}
 	for _, name := range o.Tables {
 		if tables.Named(name) == nil {
@@ -91,19 +88,18 @@ func Run(ctx context.Context, source *tables.Source, o Options) error {
 		own.Temp = filepath.Dir(o.Path) // a disk with room for the export has room for putting it in order
 		source = &own
 	}
-	switch o.Format {
-	case "sqlite":
+	switch {
+	case o.Format == "sqlite":
 		return appear(o.Path, func(part string) error { return query.Save(ctx, source, part, o.Progress, o.Tables...) })
-	case "law":
-		return writeLAW(ctx, source, o)
-	case "graphml":
-		return writeGraphML(ctx, source, o)
-	}
-	if o.Path == "-" {
+	case o.Path == "-":
 		return writeTable(ctx, source, o, stream, o.Stdout)
 	}
 	return appear(o.Path, func(part string) error {
-		return create(part, func(w io.Writer) error { return writeTable(ctx, source, o, stream, w) })
+		f, err := os.Create(part)
+		if err != nil {
+			return err
+		}
+		return errors.Join(writeTable(ctx, source, o, stream, f), f.Close())
 	})
 }
 
@@ -152,13 +148,4 @@ func appear(path string, write func(part string) error) (err error) {
 		return err
 	}
 	return os.Rename(part, path)
-}
-
-// create writes a file.
-func create(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
 }

@@ -1,12 +1,10 @@
 package export_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/csv"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -46,19 +44,6 @@ func run(t testing.TB, s *tables.Source, format, path string, names ...string) {
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*.tmp")); len(left) > 0 {
 		t.Errorf("%v were left", left)
 	}
-}
-
-// edges are the links that a crawl may follow, as the numbers say.
-func edges(w tablestest.Web) map[[2]string]bool {
-	all := map[[2]string]bool{}
-	for i := range w.Pages {
-		for _, l := range w.Links(i) {
-			if l.Kind.Navigates() {
-				all[[2]string{w.URL(i), l.URL}] = true
-			}
-		}
-	}
-	return all
 }
 
 // rowsOf reads a table as text.
@@ -219,84 +204,6 @@ func readParquet(path string, table *tables.Table) (rows [][]string, err error) 
 	}
 }
 
-func TestGraphsHaveTheEdgesOfTheWeb(t *testing.T) {
-	s, want := source(t, web), edges(web)
-	stem := filepath.Join(t.TempDir(), "crawl")
-
-	run(t, s, "law", stem+".graph-txt", "links")
-	urls := readLines(t, stem+".urls")
-	if !slices.IsSorted(urls) || len(slices.Compact(slices.Clone(urls))) != len(urls) {
-		t.Error("the URLs are not in order, each once")
-	}
-	graph := readLines(t, stem+".graph-txt")
-	if graph[0] != fmt.Sprint(len(urls)) || len(graph) != len(urls)+1 {
-		t.Fatalf("%d lines after one of %s, want %d", len(graph)-1, graph[0], len(urls))
-	}
-	got := map[[2]string]bool{}
-	for from, line := range graph[1:] {
-		last := -1
-		for field := range strings.FieldsSeq(line) {
-			var to int
-			fmt.Sscan(field, &to)
-			if to <= last {
-				t.Fatalf("node %d: %s is not in order", from, line)
-			}
-			last = to
-			got[[2]string{urls[from], urls[to]}] = true
-		}
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("law has %d edges, want %d", len(got), len(want))
-	}
-
-	run(t, s, "graphml", stem+".graphml", "links")
-	text, err := os.ReadFile(stem + ".graphml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ml struct {
-		Graph struct {
-			Nodes []struct {
-				ID   string   `xml:"id,attr"`
-				Data []string `xml:"data"`
-			} `xml:"node"`
-			Edges []struct {
-				Source string `xml:"source,attr"`
-				Target string `xml:"target,attr"`
-			} `xml:"edge"`
-		} `xml:"graph"`
-	}
-	if err := xml.Unmarshal(text, &ml); err != nil {
-		t.Fatal(err)
-	}
-	names := map[string]string{}
-	for _, n := range ml.Graph.Nodes {
-		names[n.ID] = n.Data[0]
-	}
-	got = map[[2]string]bool{}
-	for _, e := range ml.Graph.Edges {
-		got[[2]string{names[e.Source], names[e.Target]}] = true
-	}
-	if !reflect.DeepEqual(got, want) || len(names) != len(urls) {
-		t.Errorf("GraphML has %d nodes and %d edges, want %d and %d", len(names), len(got), len(urls), len(want))
-	}
-}
-
-func readLines(t *testing.T, path string) (all []string) {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	s := bufio.NewScanner(f)
-	s.Buffer(nil, 1<<20)
-	for s.Scan() {
-		all = append(all, s.Text())
-	}
-	return all
-}
-
 func TestADatabaseHoldsAllTables(t *testing.T) {
 	s, path := source(t, web), filepath.Join(t.TempDir(), "crawl.db")
 	run(t, s, "sqlite", path, "pages", "links", "hosts", "captures", "stoplist")
@@ -322,7 +229,6 @@ func TestWhatIsRefusedLeavesNothing(t *testing.T) {
 		"no such table":            {Tables: []string{"words"}, Format: "csv", Path: "x"},
 		"two tables in one file":   {Tables: []string{"pages", "links"}, Format: "csv", Path: "x"},
 		"a database in a pipe":     {Tables: []string{"pages"}, Format: "sqlite", Path: "-"},
-		"a graph of pages":         {Tables: []string{"pages"}, Format: "law", Path: "x"},
 		"a folder that is not one": {Tables: []string{"pages"}, Format: "csv", Path: "not/there"},
 	} {
 		if o.Path != "-" {
@@ -353,7 +259,7 @@ func BenchmarkExport(b *testing.B) {
 		b.Run(size.name+"-links", func(b *testing.B) {
 			s := source(b, tablestest.Web{Pages: size.pages, Out: 10, Hosts: 5000})
 			s.Memory = 0
-			formats := []string{"csv", "jsonl", "parquet", "sqlite", "law"}
+			formats := []string{"csv", "jsonl", "parquet", "sqlite"}
 			if size.pages > 3_000_000 {
 				formats = formats[:1]
 			}
