@@ -1,10 +1,9 @@
 // Package history reads of earlier archives when they captured which page and whether it had changed.
 //
 // Sources are WARC and WACZ files, their indexes (CDXJ, and CDX of 9 or 11 columns), directories of dated snapshots
-// (20260314/example.org/a.html, or 2026-03-14), directories of WARC files or indexes, tables in CSV with a heading
-// that names url, time and digest, and TimeMaps of Memento (RFC 7089 §5, .timemap), which name no digests; what ends
-// with .gz is unpacked. A digest is compared with that of the capture before, and nothing else; "" is one that is not
-// known.
+// (20260314/example.org/a.html, or 2026-03-14), directories of WARC files or indexes, and tables in CSV with a heading
+// that names url, time and digest; what ends with .gz is unpacked. A digest is compared with that of the capture
+// before, and nothing else; "" is one that is not known.
 //
 // # Invariants
 //
@@ -13,7 +12,6 @@
 package history
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"compress/gzip"
@@ -25,7 +23,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,10 +84,8 @@ func (c *Collector) Read(path string) error {
 		return c.lines(path, parseCDX)
 	case strings.HasSuffix(name, ".csv"):
 		return c.table(path)
-	case strings.HasSuffix(name, ".timemap"):
-		return c.timeMap(path)
 	}
-	return fmt.Errorf("%w: %s: want .warc, .wacz, .cdxj, .cdx, .csv or .timemap, also with .gz, or a directory",
+	return fmt.Errorf("%w: %s: want .warc, .wacz, .cdxj, .cdx or .csv, also with .gz, or a directory",
 		ErrSource, path)
 }
 
@@ -283,94 +278,6 @@ func (r *rowReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// timeMap reads a TimeMap: links, one of which, wherever it stands, names the page.
-func (c *Collector) timeMap(path string) error {
-	page, taken := "", c.Taken+c.Ignored
-	for _, wanted := range []string{"original", "memento"} {
-		err := eachLink(path, func(url, rel, datetime string) error {
-			switch {
-			case !slices.Contains(strings.Fields(rel), wanted):
-				return nil
-			case wanted == "original":
-				page = url
-				return nil
-			}
-			at, err := http.ParseTime(datetime)
-			if err != nil {
-				return fmt.Errorf("%w: %s: %s: %w", ErrSource, path, url, err)
-			}
-			return c.take(page, at, "", 0)
-		})
-		if err != nil {
-			return err
-		}
-		if page == "" {
-			return fmt.Errorf("%w: %s has no link of rel=\"original\", as a TimeMap has", ErrSource, path)
-		}
-	}
-	if c.Taken+c.Ignored == taken {
-		return fmt.Errorf("%w: %s names no mementos", ErrSource, path)
-	}
-	return nil
-}
-
-// eachLink calls fn for all links of a file in link format (RFC 8288), of 1 MiB each at most.
-func eachLink(path string, fn func(url, rel, datetime string) error) error {
-	in, closer, err := open(path)
-	if err != nil {
-		return err
-	}
-	defer closer.Close()
-	s := bufio.NewScanner(in)
-	s.Buffer(nil, 1<<20)
-	s.Split(splitLinks)
-	for s.Scan() {
-		text := strings.TrimSpace(s.Text())
-		if text == "" {
-			continue
-		}
-		url, parameters, ok := strings.Cut(strings.TrimPrefix(text, "<"), ">")
-		if !ok || text[0] != '<' {
-			return fmt.Errorf("%w: %s: no link: %.80q", ErrSource, path, text)
-		}
-		values := map[string]string{}
-		for _, parameter := range strings.Split(parameters, ";") {
-			name, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")
-			values[strings.ToLower(name)] = strings.Trim(value, `"`)
-		}
-		if err := fn(url, values["rel"], values["datetime"]); err != nil {
-			return err
-		}
-	}
-	if err := s.Err(); err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrSource, path, err)
-	}
-	return nil
-}
-
-// splitLinks is a bufio.SplitFunc: links end with a comma outside of <> and quotes.
-func splitLinks(data []byte, atEOF bool) (advance int, token []byte, err error) {
-	var within byte
-	for i, b := range data {
-		switch {
-		case within != 0:
-			if b == within {
-				within = 0
-			}
-		case b == '<':
-			within = '>'
-		case b == '"':
-			within = '"'
-		case b == ',':
-			return i + 1, data[:i], nil
-		}
-	}
-	if atEOF && len(data) > 0 {
-		return len(data), data, nil
-	}
-	return 0, nil, nil
-}
-
 // parseTime reads 14 digits, RFC 3339 or a date.
 func parseTime(text string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateOnly} {
@@ -406,15 +313,15 @@ func (c *Collector) folder(path string) error {
 		}
 	}
 	if read == 0 {
-		return fmt.Errorf("%w: %s holds neither folders called 20260314 or 2026-03-14 nor .warc, .cdxj, .cdx, .csv "+
-			"or .timemap files", ErrSource, path)
+		return fmt.Errorf("%w: %s holds neither folders called 20260314 or 2026-03-14 nor .warc, .cdxj, .cdx or "+
+			".csv files", ErrSource, path)
 	}
 	return nil
 }
 
 func isArchive(name string) bool {
 	name = strings.TrimSuffix(name, ".gz")
-	return slices.ContainsFunc([]string{".warc", ".warc.zst", wacz.Suffix, ".cdxj", ".cdx", ".csv", ".timemap"},
+	return slices.ContainsFunc([]string{".warc", ".warc.zst", wacz.Suffix, ".cdxj", ".cdx", ".csv"},
 		func(end string) bool { return strings.HasSuffix(name, end) })
 }
 

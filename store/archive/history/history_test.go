@@ -87,10 +87,6 @@ func TestEverySourceGivesItsCaptures(t *testing.T) {
 		{"a package", file(t, dir, "a.wacz", wacz.String()), two[:1]},
 		{"a table", file(t, dir, "a.csv", "time,digest,url\n2014-01-03T03:03:21Z,"+digest+",http://example.com\n"+
 			"20140103030341,"+digest+",http://example.com/\n2014-01-03,x,mailto:a@example.com\n"), two},
-		{"a TimeMap", file(t, dir, "a.timemap", "<http://a.example/web/20140103030321/http://example.com/?a,b>\n ; "+
-			`rel="first memento"; datetime="Fri, 03 Jan 2014 03:03:21 GMT",`+"\n"+
-			`<http://a.example/timemap/link/http://example.com>;rel="self";from="Fri, 03 Jan 2014 03:03:21 GMT",`+
-			"\n"+`<http://example.com>; rel="original"`+"\n"), []Capture{{"http://example.com/", at, ""}}},
 		{"snapshots of days", filepath.Join(dir, "days"), []Capture{
 			{"http://example.com/", day, ""},
 			{"http://example.com/", day.Add(24 * time.Hour), ""}}},
@@ -122,9 +118,6 @@ func TestWhatIsNoArchiveSaysSo(t *testing.T) {
 		{file(t, dir, "a.cdxj", "com,example)/ 2014 not json\n"), "line 1"},
 		{file(t, dir, "a.csv", "url,time\n"), "no column digest"},
 		{file(t, dir, "b.csv", "url,time,digest\nhttp://a.example/,yesterday,x\n"), "line 2"},
-		{file(t, dir, "a.timemap", `<http://a.example/>; rel="memento"; datetime="x"`), `no link of rel="original"`},
-		{file(t, dir, "b.timemap", `<http://a.example/>;rel=original,<b>;rel=memento;datetime=2014`), "b.timemap: b"},
-		{file(t, dir, "c.timemap", "Not found"), "no link"},
 		{file(t, dir, "a.cdx.gz", "not packed"), "gzip"},
 		{file(t, dir, "a.warc", "not a record"), "no records"},
 		{filepath.Dir(file(t, dir, "empty/readme", "")), "holds neither"},
