@@ -7,14 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
-	"henro/actors/console"
 	"henro/actors/floor"
 	"henro/cmd/sequence"
 )
@@ -66,7 +64,12 @@ func (f *traceFlags) recordTrace(ctx context.Context, values url.Values, out io.
 	for end := false; !end; {
 		select {
 		case line := <-lines:
-			if line.Event != nil {
+			switch r := line.Row; {
+			case r != nil && r.Queue == 0:
+				continue // of an actor at rest nothing is kept
+			case r != nil:
+				line.At = time.Now()
+			case line.Event != nil:
 				if events++; events >= f.most {
 					cancel()
 				}
@@ -92,47 +95,6 @@ func (f *traceFlags) recordTrace(ctx context.Context, values url.Values, out io.
 	}
 	_, err = fmt.Fprintf(out, "\nhenro trace --replay %s shows them\n", f.record)
 	return err
-}
-
-// readLines hands on what the master answers.
-func (f *traceFlags) readLines(ctx context.Context, values url.Values, to chan<- sequence.Line) error {
-	answer, err := f.open(ctx, http.MethodGet, "/api/trace?"+values.Encode(), nil)
-	if err != nil {
-		return err
-	}
-	defer answer.Close()
-	decoder := json.NewDecoder(answer)
-	for {
-		var line console.TraceLine
-		if err := decoder.Decode(&line); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return fmt.Errorf("the trace broke off: %w", err)
-		}
-		if line.Error != "" {
-			return errors.New(line.Error)
-		}
-		kept := sequence.Line{Node: line.Node, Dropped: line.Dropped}
-		switch {
-		case line.Event != nil:
-			err = json.Unmarshal(line.Event, &kept.Event)
-		case line.Row != nil:
-			kept.At = time.Now()
-			err = json.Unmarshal(line.Row, &kept.Row)
-		}
-		if err != nil {
-			return fmt.Errorf("read the trace: %w", err)
-		}
-		if r := kept.Row; r != nil && r.Queue == 0 {
-			continue // of an actor at rest nothing is kept
-		}
-		select {
-		case to <- kept:
-		case <-ctx.Done():
-			return nil
-		}
-	}
 }
 
 // replayTrace makes the page of a recording.

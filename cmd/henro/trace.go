@@ -16,7 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"henro/actors/console"
 	"henro/actors/floor"
 	"henro/cmd/config"
 	"henro/cmd/sequence"
@@ -111,16 +110,10 @@ func (f *traceFlags) run(ctx context.Context, out io.Writer) error {
 		}
 		f.filter.URL, f.follow = u.String(), true
 	}
-	values := f.question()
 	if f.record != "" {
-		return f.recordTrace(ctx, values, out)
+		return f.recordTrace(ctx, f.question(), out)
 	}
-	answer, err := f.open(ctx, http.MethodGet, "/api/trace?"+values.Encode(), nil)
-	if err != nil {
-		return err
-	}
-	defer answer.Close()
-	return f.print(ctx, answer, out)
+	return f.print(ctx, f.question(), out)
 }
 
 // question are the parameters of GET /api/trace.
@@ -146,23 +139,41 @@ func (f *traceFlags) question() url.Values {
 	return values
 }
 
-// print writes what the nodes answer until they end.
-func (f *traceFlags) print(ctx context.Context, answer io.Reader, out io.Writer) error {
-	lines := make(chan console.TraceLine, 1024)
-	ended := make(chan error, 1)
+// readLines hands on what the nodes answer through the master, until they end.
+func (f *traceFlags) readLines(ctx context.Context, values url.Values, to chan<- sequence.Line) error {
+	answer, err := f.open(ctx, http.MethodGet, "/api/trace?"+values.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	for decoder := json.NewDecoder(answer); ; {
+		var line sequence.Line
+		switch err := decoder.Decode(&line); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("the trace broke off: %w", err)
+		case line.Error != "":
+			return errors.New(line.Error)
+		}
+		select {
+		case to <- line:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// print writes what the nodes answer.
+func (f *traceFlags) print(ctx context.Context, values url.Values, out io.Writer) error {
+	reading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lines, ended := make(chan sequence.Line, 1024), make(chan error, 1)
 	go func() {
 		defer close(lines)
-		decoder := json.NewDecoder(answer)
-		for {
-			var line console.TraceLine
-			if err := decoder.Decode(&line); err != nil {
-				ended <- err
-				return
-			}
-			lines <- line
-		}
+		ended <- f.readLines(reading, values, lines)
 	}()
-	p := tracePrinter{out: out, json: f.json, url: f.filter.URL}
+	p := tracePrinter{out: out, json: f.json, url: f.filter.URL, nodes: map[string]bool{}}
 	tick := time.NewTicker(reorder / 4)
 	defer tick.Stop()
 	for {
@@ -175,13 +186,14 @@ func (f *traceFlags) print(ctx context.Context, answer io.Reader, out io.Writer)
 				continue
 			}
 			p.flush(time.Time{})
-			if !p.shown && !f.json {
+			err := <-ended
+			switch {
+			case ctx.Err() != nil:
+				return nil
+			case err == nil && !p.shown && !f.json:
 				fmt.Fprintln(out, "no mailbox and no event fits, and nothing went wrong lately")
 			}
-			if err := <-ended; !errors.Is(err, io.EOF) && ctx.Err() == nil {
-				return fmt.Errorf("the trace broke off: %w", err)
-			}
-			return nil
+			return err
 		case now := <-tick.C:
 			p.flush(now.Add(-reorder))
 		}
@@ -201,33 +213,17 @@ type tracePrinter struct {
 	shown  bool               // something was shown
 }
 
-func (p *tracePrinter) take(line *console.TraceLine) error {
-	if line.Error != "" {
-		return errors.New(line.Error)
-	}
+func (p *tracePrinter) take(line *sequence.Line) error {
 	p.shown = true
-	if p.json {
+	switch r := line.Row; {
+	case p.json:
 		if err := json.NewEncoder(p.out).Encode(line); err != nil {
 			return fmt.Errorf("write the trace: %w", err)
 		}
-		return nil
-	}
-	switch {
 	case line.Event != nil:
-		var e floor.TraceEvent
-		if err := json.Unmarshal(line.Event, &e); err != nil {
-			return fmt.Errorf("read the trace: %w", err)
-		}
-		p.events = append(p.events, e)
-	case line.Row != nil:
-		var r floor.Row
-		if err := json.Unmarshal(line.Row, &r); err != nil {
-			return fmt.Errorf("read the trace: %w", err)
-		}
+		p.events = append(p.events, *line.Event)
+	case r != nil:
 		if !p.nodes[line.Node] {
-			if p.nodes == nil {
-				p.nodes = map[string]bool{}
-			}
 			p.nodes[line.Node] = true
 			fmt.Fprintf(p.out, "%s: the longest mailboxes\n%8s %10s  %s\n", line.Node, "waiting", "taken", "actor")
 		}

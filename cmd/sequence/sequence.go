@@ -32,13 +32,14 @@ type Head struct {
 // Format is the word by which a recording is known.
 const Format = "henro mailboxes 1"
 
-// Line is one line behind the head; one of Event, Row and Dropped is set.
+// Line is one line behind the head, as GET /api/trace answers it; one of Event, Row, Dropped and Error is set.
 type Line struct {
 	Node    string            `json:"node,omitempty"`
 	Event   *floor.TraceEvent `json:"event,omitempty"`
 	At      time.Time         `json:"at,omitzero"` // of Row
 	Row     *floor.Row        `json:"row,omitempty"`
 	Dropped uint64            `json:"dropped,omitempty"` // events of the node so far for which there was no room
+	Error   string            `json:"error,omitempty"`   // in no recording
 }
 
 // MaxEvents bounds the events of a page: a browser holds 100,000 in some 200 MB.
