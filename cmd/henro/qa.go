@@ -1,21 +1,17 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/cmd/qa"
 	"henro/cmd/replay"
@@ -28,7 +24,6 @@ func newQACommand() *cobra.Command {
 	o := qa.DefaultOptions()
 	var to string
 	var resolve []string
-	var l look
 	log := config.Log{Level: "warn"}
 	cmd := &cobra.Command{
 		Use:   "qa [flags] DIR|FILE.wacz",
@@ -36,8 +31,7 @@ func newQACommand() *cobra.Command {
 		Long: `Choose pages of the archive of a crawl at random and open each twice in the Chromium of this machine: in
 the replay of the archive, and live. Compare what they ask for, their visible text and a picture of the first screen,
 and write a report, the worst pages first. The browser asks the live hosts as a person would who opens these pages one
-after another; it has a profile of its own and ends with the command. The state says why the archive lacks something.
-Without a Chromium the report is from the state: how many pages are whole, and which lack most, with the reasons.`,
+after another; it has a profile of its own and ends with the command. The state says why the archive lacks something.`,
 		Example: `  henro qa crawl                           # writes crawl/qa/index.html
   henro qa --pages 200 --to report crawl`,
 		Args: takes(1, 1, "of which crawl? henro qa crawl"),
@@ -49,17 +43,12 @@ Without a Chromium the report is from the state: how many pages are whole, and w
 			if err := o.Validate(); err != nil {
 				return config.Usage("--pages: %v", err)
 			}
-			l.dir = arguments[0]
 			info, err := os.Stat(arguments[0])
 			isPackage := err == nil && info.Mode().IsRegular()
 			to = cmp.Or(to, qaFolder(arguments[0], isPackage))
 			browser, err := qa.FindBrowser()
-			if errors.Is(err, qa.ErrNoBrowser) && isPackage {
-				return config.Usage("no Chromium or Chrome is installed, and %s has no state by which its pages "+
-					"could be judged", arguments[0])
-			} else if errors.Is(err, qa.ErrNoBrowser) {
-				logger.Warn("no Chromium or Chrome is installed: pages are judged by the state alone")
-				return l.judgeByState(cmd.Context(), cmd.OutOrStdout(), to, o.Pages)
+			if err != nil {
+				return config.Usage("%v; henro missing says from the state of a crawl what its pages lack", err)
 			}
 			rules, err := qa.ResolverRules(resolve)
 			if err != nil {
@@ -99,7 +88,6 @@ Without a Chromium the report is from the state: how many pages are whole, and w
 	f.StringVar(&to, "to", "", "`FOLDER` for the report (default DIR/qa, or FILE.wacz.qa)")
 	f.StringArrayVar(&resolve, "resolve", nil, "where a name lives, as in the crawl: `HOST:PORT:ADDR` (repeatable)")
 	log.Register(f)
-	l.control.register(cmd)
 	return cmd
 }
 
@@ -139,53 +127,6 @@ func nameCauses(ctx context.Context, log *logrus.Entry, dir string, s *qa.Summar
 			lack.Cause = cause
 		}
 	}
-}
-
-// maxLacks bounds what is listed of one page.
-const maxLacks = 100
-
-// judgeByState writes the report of a crawl whose pages no browser opens: how many are whole, and those that lack most.
-func (l *look) judgeByState(ctx context.Context, out io.Writer, to string, most int) error {
-	var worst []reading.PageMissing
-	lacks := func(p reading.PageMissing) int { return len(p.Missing) + p.More }
-	keep := func() {
-		slices.SortStableFunc(worst, func(a, b reading.PageMissing) int { return cmp.Compare(lacks(b), lacks(a)) })
-		worst = worst[:min(most, len(worst))]
-	}
-	w, err := l.missing(ctx, "", func(p *reading.PageMissing) error {
-		if n := len(p.Missing) - maxLacks; n > 0 {
-			p.Missing, p.More = slices.Clone(p.Missing[:maxLacks]), p.More+n
-		}
-		if worst = append(worst, *p); len(worst) >= 2*most {
-			keep()
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	keep()
-	show := &missingShown{out: bufio.NewWriter(out), whole: *w}
-	summary := &qa.Summary{State: &qa.State{Pages: w.Pages, Whole: w.Whole, Reasons: w.Reasons}}
-	for i := range worst {
-		if err := show.page(&worst[i]); err != nil {
-			return err
-		}
-		page := &qa.Page{URL: worst[i].URL, More: worst[i].More}
-		for _, r := range worst[i].Missing {
-			page.Missing = append(page.Missing, qa.Lack{URL: r.URL, Type: r.Kind, Reason: r.Says.String()})
-		}
-		summary.Pages = append(summary.Pages, page)
-	}
-	if err := os.MkdirAll(to, 0o777); err != nil {
-		return err
-	}
-	if err := summary.Write(to, l.dir); err != nil {
-		return err
-	}
-	err = errors.Join(show.end(), show.out.Flush())
-	fmt.Fprintln(out, "report:", filepath.Join(to, "index.html"))
-	return err
 }
 
 // compareLive shows the archive to a browser, page by page.

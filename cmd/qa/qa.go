@@ -51,7 +51,6 @@ type Page struct {
 	Replay int `json:"replay_requests"`
 	// Missing are requests of the live page that the archive has no capture of.
 	Missing []Lack `json:"missing,omitempty"`
-	More    int    `json:"more_missing,omitempty"` // that are not listed
 	// Unanswered are requests of the replay that got no capture, though the live page got an answer.
 	Unanswered []Lack `json:"unanswered,omitempty"`
 	// Outside are requests of the replay that were sent to others.

@@ -30,15 +30,6 @@ type Summary struct {
 	SameText int     `json:"same_text"` // pages with all words equal
 	// SamePicture counts pages with at least 99 % equal pixels.
 	SamePicture int `json:"same_picture"`
-	// State is what the state says of all pages, if there was no browser to compare some; Pages lack most then.
-	State *State `json:"state,omitempty"`
-}
-
-// State counts the pages of a crawl as its state knows them.
-type State struct {
-	Pages   uint64            `json:"pages"`
-	Whole   uint64            `json:"whole"`             // with all requisites
-	Reasons map[string]uint64 `json:"reasons,omitempty"` // requisites missing, once for each page, by cause
 }
 
 // Add takes in a page; the pictures it holds are written to the folder of the report.
