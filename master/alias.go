@@ -30,15 +30,11 @@ func (n *Node) OrderAlias(ctx context.Context, o *AliasPosted) (*AliasPosted, er
 			return nil, wrong("%s is an alias of %s: henro host alias --forget %s first", o.Of, o.Host, o.Of)
 		}
 		var err error
-		if _, next, err = c.Alias(next); err != nil {
+		if next, err = c.Alias(next); err != nil {
 			return nil, err
 		}
 	}
-	order := &alias.Order{Of: o.Of, At: time.Now()}
-	_, err := ordered(ctx, n, o.Host, order)
-	if err == nil && o.Of != "" && alias.Representative(o.Host, o.Of) == o.Host { // its own evidence says the opposite
-		_, err = ordered(ctx, n, o.Of, &alias.Order{At: order.At})
-	}
+	_, err := ordered(ctx, n, o.Host, &alias.Order{Of: o.Of, At: time.Now()})
 	return o, err
 }
 

@@ -26,7 +26,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
-	"henro/actors/copies"
 	"henro/actors/floor"
 	"henro/actors/hosts"
 	"henro/actors/known"
@@ -238,9 +237,6 @@ func (m *Master) makeOrder(ctx actor.Context) (partition.Order, error) {
 	}
 	if o.Texts, err = known.CompareTexts(m.state); err != nil {
 		return o, err
-	}
-	if m.o.SkipLinks {
-		o.Sieve = copies.Sieve(m.state)
 	}
 	if m.o.TaskURLs > 0 {
 		t := newTasks(&m.o, m.state, m.seen.scope.Load())

@@ -65,9 +65,6 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	o.Fetch.Include, o.Fetch.Exclude = o.Scope.Include, o.Scope.Exclude
 	o.Fetch.Sitemaps = o.Hosts.Sitemaps
 	o.Fetch.Near = o.Fetch.Near && o.Store.Contents > 0
-	if o.SkipLinks {
-		o.Hosts.Follow = false // slaves do not know whether another page had the text first
-	}
 	m := &o.Hosts.Admission
 	m.Selective, m.Depth = len(o.Fetch.Languages) > 0, o.Depth
 	if m.Selective {

@@ -28,7 +28,6 @@ type Options struct {
 	Depth     int // links followed from a seed; negative: without end
 	Hosts     host.Options
 	Partition partition.Options
-	SkipLinks bool // links of pages whose main text another had first are left out (package copies)
 	Store     store.Options
 	// which URLs are visited next, and with slots and ranked which are kept at all. Interval is not used: it is that of
 	// politeness. Default host: the Hosts take turns, and everything is kept

@@ -11,7 +11,7 @@ import (
 
 // SettingsOf returns the settings in options of a crawl.
 func SettingsOf(o *Options) reading.Settings {
-	m := reading.SettingsOf(&o.Hosts, o.Scope, o.SkipLinks)
+	m := reading.SettingsOf(&o.Hosts, o.Scope)
 	m.ArchivesAll = !o.Fetch.HtmlOnly && len(o.Fetch.Languages)+len(o.Fetch.Obey) == 0
 	return m
 }

@@ -252,29 +252,6 @@ func (c *contents) lookUp(first map[uint64]string, own *Partition) (held int, er
 	return held, nil
 }
 
-// FirstPages says of visits that are to be stored which pages had their main contents first, as far as that is on disk;
-// empty: the page itself, none, or contents are not compared.
-func (p *Partition) FirstPages(visits []Visited) ([]string, error) {
-	urls, first := make([]string, len(visits)), map[uint64]string{}
-	for i := range visits {
-		if page := &visits[i].Page; p.contents != nil && page.hasContent() {
-			first[page.MainDigest] = ""
-		}
-	}
-	if len(first) == 0 {
-		return urls, nil
-	}
-	if _, err := p.contents.lookUp(first, p); err != nil {
-		return nil, err
-	}
-	for i := range visits {
-		if page := &visits[i].Page; page.hasContent() && first[page.MainDigest] != page.URL {
-			urls[i] = first[page.MainDigest]
-		}
-	}
-	return urls, nil
-}
-
 // release gives up the claims of a batch.
 func (c *contents) release(p *Partition, b *Batch, refused bool) {
 	claimed := map[uint64][]byte{}

@@ -58,7 +58,7 @@ const Told Flags = 1 << 13
 const Listing Flags = 1 << 14
 
 // Own says that the page is visited under its own name although its host is an alias: the representative does not have
-// it, or it is a sample that is compared.
+// it.
 const Own Flags = 1 << 15
 
 // wishShift is where the flags hold the changefreq of the sitemap in which the page was found, in three bits.

@@ -293,25 +293,6 @@ func (t Pages) Find(urls map[string]struct{}) (found []Entry, err error) {
 	return found, err
 }
 
-// foundMost bounds the pages of one host that FindOf returns.
-const foundMost = 20_000
-
-// FindOf fills in the visited pages of some hosts, foundMost of each at most, in one scan of the partition.
-func (t Pages) FindOf(hosts map[string][]Page) error {
-	return t.view("find the pages of hosts", func(tx *bbolt.Tx) error {
-		return timequeue.Each(tx, func(_ timequeue.Ref, rec []byte) error {
-			host := weburl.HostOf(string(urlOf(rec)))
-			pages, wanted := hosts[host]
-			if !wanted || len(pages) >= foundMost {
-				return nil
-			}
-			page, err := decodePage(rec)
-			hosts[host] = append(pages, page)
-			return err
-		})
-	})
-}
-
 // Visited reads up to limit pages that have been visited, whenever due, behind a position (nil: from the first), and
 // the position to go on behind: the last one read, or nil when there are no more. Pages that are moved meanwhile may
 // come twice or not at all. The entries take the place of those in room, which may be nil.

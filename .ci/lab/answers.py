@@ -1,6 +1,5 @@
 """What the programs that judge a crawl share: the answers of henro, and the files that the sites of docs.sh serve."""
 import csv
-import json
 import pathlib
 import subprocess
 import urllib.parse
@@ -10,12 +9,6 @@ def rows(henro, crawl, question):
     """The rows that answer a question to henro sql, each by the names of its columns."""
     said = subprocess.run([henro, "sql", crawl, question, "--format", "tsv"], capture_output=True, text=True, check=True).stdout
     return list(csv.DictReader(said.splitlines(), delimiter="\t"))
-
-
-def aliases(henro, crawl):
-    """The hosts of which there is evidence that they are others."""
-    said = subprocess.run([henro, "host", "alias", "--dir", crawl, "--json"], capture_output=True, text=True, check=True).stdout
-    return json.loads(said)["aliases"]
 
 
 class Sites:

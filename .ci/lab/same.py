@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares which pages of documentation sites a crawl takes for the same with what the files of these sites hold.
 
-    same.py HENRO CRAWL SITES TEXTS     SITES is the DIR of docs.sh; TEXTS gets a line for each page: a digest of its words, a tab, its URL
+    same.py HENRO CRAWL SITES     SITES is the DIR of docs.sh
 
 Pages whose files are equal, byte for byte, must all be the same as one of them. Of every other page that is the same as another, the words of both files are
 compared, read by the HTML parser of Python without what stands in nav, header, footer, aside, script, style and head. Exits with 1 when a page is missed or wrong.
@@ -13,7 +13,7 @@ import sys
 
 import answers
 
-henro, crawl, sites, texts = sys.argv[1:]
+henro, crawl, sites = sys.argv[1:]
 
 
 class Words(html.parser.HTMLParser):
@@ -60,7 +60,4 @@ print(f"{len(same)} pages with words on {len(sites.folders)} hosts; {equal} have
 print(f"{sum(map(bool, same.values()))} are the same as another: {len(others)} by the text alone, of which the words of {len(wrong)} differ")
 for url, first in wrong[:10]:
     print(f"  {url} is not the same as {first}")
-with open(texts, "w") as f:
-    for url in same:
-        f.write(hashlib.sha256(" ".join(words_of(url)).encode()).hexdigest() + "\t" + url + "\n")
 sys.exit(bool(missed))

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Which pages of real documentation sites have the same text, and which sites stand under a second name, as two do: what henro says is compared
-# with the files.
+# Which pages of real documentation sites have the same text, two of them under a second name: what henro says is compared with the files.
 #
 #   same.sh [DIR]
 set -euo pipefail
@@ -26,11 +25,4 @@ crawl() { # FOLDER FLAG...
 		--log-level error --listen-http off --progress off >"$dir/ended"
 }
 crawl crawl --near mark
-python3 "$lab/same.py" "$dir/henro" "$dir/crawl" "$dir/sites" "$dir/texts.tsv"
-rm -rf "$dir/left"
-crawl left --near skip-links
-python3 "$lab/left.py" "$dir/henro" "$dir/left" "$dir/texts.tsv"
-rm -rf "$dir/mapped"
-crawl mapped --aliases map
-"$dir/henro" host alias --dir "$dir/mapped"
-python3 "$lab/aliases.py" "$dir/henro" "$dir/crawl" "$dir/mapped" "$dir/sites"
+python3 "$lab/same.py" "$dir/henro" "$dir/crawl" "$dir/sites"

@@ -5,8 +5,6 @@
 #   twins.sh [HOSTS] [PAGES] [KILLS] [SECONDS]     PAGES a host; the crawl is ended by kill -9 so often, each time at a random moment of its first SECONDS
 #
 # PAGE_BYTES makes pages smaller than 4096 bytes. With PLAIN=1 the same web is crawled with --near off too, for memory and bytes of the state.
-# NEAR=skip-links: links of pages with an earlier text are not followed, and what was not visited is compared with the truth.
-# ALIASES=map: with --aliases map and hosts that redirect, and what is skipped is compared with the truth; DELAY is the interval then.
 set -euo pipefail
 lab=$(cd "$(dirname "$0")" && pwd)
 hosts=${1:-40} pages=${2:-60} kills=${3:-3} seconds=${4:-4}
@@ -19,11 +17,11 @@ finish() {
 trap finish EXIT
 (cd "$lab/../.." && go build -o "$dir/" ./cmd/henro ./.ci/lab/fakeweb)
 "$dir/fakeweb" --hosts "$hosts" --domains $((hosts / 5 + 1)) --pages "$pages" --pareto 0 --crawl-delays 0 --aliases 0.3 --mirrors 0.3 --dust 0.3 \
-	--near 0.5 --templates 0.2 --parked 0.1 --fronts 0.2 --translations 0.2 --soft-not-found 0.1 ${ALIASES:+--moved 0.3} --page-bytes "${PAGE_BYTES:-4096}" --folder "$dir/web" >"$dir/said" &
+	--near 0.5 --templates 0.2 --parked 0.1 --fronts 0.2 --translations 0.2 --soft-not-found 0.1 --page-bytes "${PAGE_BYTES:-4096}" --folder "$dir/web" >"$dir/said" &
 web=$!
 for _ in $(seq 3000); do grep -q '^ready' "$dir/said" && break; sleep 0.1; done
 mapfile -t resolve < <(sed 's/^/--resolve=/' "$dir/web/resolve.txt")
-crawl=("$dir/henro" crawl --allow-private --i-own-these-hosts --delay "${DELAY:-0}" --contact lab@example.org --depth -1 --requisites off --aliases "${ALIASES:-off}"
+crawl=("$dir/henro" crawl --allow-private --i-own-these-hosts --delay 0 --contact lab@example.org --depth -1 --requisites off
 	--listen-http off --progress off --log-level error --seeds "$dir/web/seeds.txt" "${resolve[@]}")
 # measured NAME FLAG... crawls to the end; prints the most memory that it had, and the bytes of its state
 measured() {
@@ -37,12 +35,12 @@ measured() {
 }
 [ -z "${PLAIN:-}" ] || measured plain --near off
 for _ in $(seq "$kills"); do
-	"${crawl[@]}" --dir "$dir/crawl" --near "${NEAR:-mark}" >/dev/null &
+	"${crawl[@]}" --dir "$dir/crawl" --near mark >/dev/null &
 	victim=$!
 	sleep "$(awk -v r="$RANDOM" -v s="$seconds" 'BEGIN { print 0.3 + (s - 0.3) * r / 32767 }')"
 	kill -9 "$victim" 2>/dev/null || true
 	wait "$victim" 2>/dev/null || true
 done
-measured crawl --near "${NEAR:-mark}"
+measured crawl --near mark
 "$dir/henro" check "$dir/crawl" >/dev/null
-python3 "$lab/twins.py" "$dir/henro" "$dir/crawl" "$dir/web" "${NEAR:-}"
+python3 "$lab/twins.py" "$dir/henro" "$dir/crawl" "$dir/web"

@@ -44,7 +44,6 @@ const (
 	OwnRule     // the rule of the program that embeds the crawl refuses it
 	Duplicate   // a URL rule of its host says that it is a page that was visited
 	AliasHost   // its host is another under a second name, where the page was visited
-	Copy        // its page has the text of another page, which has the counterpart of this link
 	reasons
 )
 
@@ -59,7 +58,6 @@ var words = [reasons]string{
 	Mime:        "mime", NoIndex: "noindex", Reserved: "reserved", Language: "language", Size: "size",
 	Elsewhere: "sitemap of another host", NoPage: "no page", LeftOut: "class left out", OffTopic: "off topic",
 	OwnRule: "own rule", Duplicate: "duplicate by rule", AliasHost: "alias of another host",
-	Copy: "link of a duplicate",
 }
 
 // String returns the word that is written.

@@ -60,7 +60,8 @@ type Book struct {
 	judge    *judge
 	schedule *schedule
 	rules    *ruleRoom
-	aliases  *aliases
+	evidence *evidence
+	second   *secondName
 }
 
 // openLease is the lease as its host sees it.
@@ -103,14 +104,15 @@ func New(o Options, name string, regions *admission.Known) *Book {
 		judge: newJudge(shared, regions), schedule: &schedule{base: shared}}
 	b.loan = &loan{base: shared, robots: b.robots, line: b.line}
 	b.rules = &ruleRoom{base: shared, judge: b.judge, loan: b.loan}
-	b.aliases = &aliases{base: shared, judge: b.judge, loan: b.loan}
+	b.evidence = &evidence{base: shared}
+	b.second = &secondName{base: shared, judge: b.judge, loan: b.loan}
 	b.features = []Feature{ // links are refused by the first that has a reason
 		&stopRoom{judge: b.judge},
 		&listRoom{judge: b.judge},
 		&sessionRoom{judge: b.judge},
 		b.rules,
-		b.aliases,
-		&aliasOrder{of: b.aliases},
+		b.evidence,
+		b.second,
 		&intervalRoom{schedule: b.schedule},
 	}
 	for _, plugged := range o.Features {
@@ -181,8 +183,16 @@ func (b *Book) take(fact any) bool {
 		}
 	case *RestGranted:
 		b.loan.rest()
+	case *protocol.TextsCompared:
+		b.evidence.compare(m)
+	case *protocol.RecordsFound:
+		b.second.takeCounterparts(m)
+	case *protocol.PagesRevived:
+		b.record.GivenUp -= min(b.record.GivenUp, uint64(m.Count))
+		b.write(&protocol.Write{Host: b.row()})
+		b.loan.grow(m.Count, b.line.known)
 	default:
-		return b.aliases.take(fact)
+		return false
 	}
 	return true
 }

@@ -190,7 +190,6 @@ func (b *Book) storeMade(m *visitsMade) {
 			Pressing: m.pressing},
 	}
 	b.judge.unreadable = false
-	represented := b.aliases.of()
 	for i := range visits {
 		v := &visits[i]
 		if v.Retry {
@@ -219,10 +218,6 @@ func (b *Book) storeMade(m *visitsMade) {
 	b.judge.report(w)
 	if b.judge.unreadable {
 		b.send(Master, &protocol.FactsRefused{Lease: l.ID, Why: "links that are no URLs"})
-	}
-	if b.aliases.changed {
-		b.aliases.represented(represented, w)
-		b.aliases.review()
 	}
 	w.Host = b.row()
 	w.Totals.Add(&totals)

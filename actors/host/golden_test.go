@@ -27,7 +27,7 @@ import (
 
 // The commands of the scripts. Pages are paths of the host, and moments are counted from the start of the script.
 //
-//	new [continuous] [sitemaps] [aliases] [fast] [retries=3] [patience=2h] [maxpages=9] [budget=2] [broken=4]
+//	new [continuous] [sitemaps] [fast] [retries=3] [patience=2h] [maxpages=9] [budget=2] [broken=4]
 //	restore [waiting=2] [known=1] [lease=7] [seq=3] [row]      row: as last written
 //	at 5s              later 10s          slaves SERVERS CONNECTIONS
 //	grew               due COUNT          overflow [/a…]       rest            restdue
@@ -189,7 +189,7 @@ func (p *player) play(words []string) error {
 	case "alias":
 		p.tell(&protocol.Ordered{Order: &alias.Order{Of: a.named["of"], At: p.now}})
 	case "records":
-		m := &protocol.RecordsFound{Of: p.asked.Of, Tag: p.asked.Tag}
+		m := &protocol.RecordsFound{Of: p.asked.Of}
 		for _, path := range a.plain {
 			m.Pages = append(m.Pages, store.Page{URL: p.asked.Of + path, Status: 200})
 		}
@@ -225,9 +225,6 @@ func (p *player) begin(a *arguments) {
 		p.o.Politeness.Floor = 0
 	}
 	p.o.Continuous, p.o.Sitemaps = slices.Contains(a.plain, "continuous"), slices.Contains(a.plain, "sitemaps")
-	if slices.Contains(a.plain, "aliases") {
-		p.o.Aliases = MapAliases
-	}
 	p.o.Retries, p.o.MaxPages = a.number("retries", p.o.Retries), uint64(a.number("maxpages", 0))
 	p.o.PageBudget, p.o.Stop.MinBroken = a.number("budget", p.o.PageBudget), a.number("broken", p.o.Stop.MinBroken)
 	p.o.Patience = cmp.Or(a.span("patience"), p.o.Patience)
@@ -428,7 +425,7 @@ func (p *player) note(e Effect) {
 		p.say("disk: overflow? behind %d, %d", m.Keep, m.Limit)
 	case *protocol.RecordsAsked:
 		p.asked = m
-		p.say("disk: records of %s? %v %v", m.Of, m.URLs, m.Notes)
+		p.say("disk: records of %s? %v", m.Of, m.URLs)
 	case *protocol.LeaseUnwanted:
 		p.say("master: lease %d is wanted back", m.Lease)
 	case *protocol.PagesSought:

@@ -26,7 +26,7 @@ func (b *Book) prepare(m *protocol.Lend) {
 	if b.rules.ruled() {
 		asked.Limit = min(4*asked.Limit, ruledWaiting)
 	}
-	if b.aliases.of() != "" {
+	if b.second.of != "" {
 		asked.Limit, asked.Due = max(asked.Limit, aliasBatch), max(asked.Due, min(asked.Due, 1)*aliasBatch)
 	}
 	if b.o.Follow {
@@ -51,7 +51,7 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 	if spared || b.restForms(m) {
 		return
 	}
-	fresh, known := b.aliases.hold(due, m.Due)
+	fresh, known := b.second.hold(due, m.Due)
 	due = b.line.share(fresh, known)
 	if b.loan.lend.order.PageLimit == protocol.NoPages { // its pages wait for another crawl
 		b.line.known = 0

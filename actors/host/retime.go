@@ -27,7 +27,7 @@ func (b *Book) takeOrdered(m *protocol.Ordered) error {
 	case *protocol.SetExcluded:
 		b.exclude(order, m.Reply)
 	case *alias.Order:
-		b.aliases.takeOrder(order, m.Reply)
+		b.second.takeOrder(order, m.Reply)
 	case *protocol.SetURLRule:
 		return b.rules.set(order, m.Reply)
 	case *protocol.Retime:

@@ -35,7 +35,11 @@ const (
 
 // ParseURLRules reads off, learn or apply.
 func ParseURLRules(word string) (URLRules, error) {
-	return oneOf[URLRules](word, "off", "learn", "apply")
+	at := slices.Index([]string{"off", "learn", "apply"}, word)
+	if at < 0 {
+		return 0, fmt.Errorf("%q: want off, learn or apply", word)
+	}
+	return URLRules(at), nil
 }
 
 // ruleRoom are the URL rules of the host. Beside their note there is one, under another name, for each page that was

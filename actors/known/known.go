@@ -91,7 +91,7 @@ func Form(disk *store.Partition, name string, key uint64) (*urlrules.Form, error
 type Alias struct {
 	Host string `json:"host"`
 	alias.Beliefs
-	Order *alias.Order `json:"order,omitempty"` // of a person, which overrules the beliefs
+	Order *alias.Order `json:"order,omitempty"` // of a person
 }
 
 // AliasOf reads what is known of one host.

@@ -74,12 +74,10 @@ func (t *Texts) Committed(texts []store.Text) (messages []*protocol.ToHost) {
 		}
 	}
 	note := func(own, other, target string, agrees bool) {
-		representative := alias.Representative(own, other)
-		c := alias.Comparison{Other: other, Target: target, Agrees: agrees}
-		if representative == own {
-			own, c.Other = other, own
+		if alias.Second(own, other) == other {
+			own, other = other, own
 		}
-		found[own] = append(found[own], c)
+		found[own] = append(found[own], alias.Comparison{Other: other, Target: target, Agrees: agrees})
 	}
 	for i := range texts {
 		text := &texts[i]

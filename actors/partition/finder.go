@@ -141,7 +141,7 @@ func (f *Finder) notice(ctx actor.Context, m *protocol.Notice) {
 }
 
 // findRecords looks for the records of those pages that a Host asks for and that were visited. If none were, there is
-// no scan, and the answer has the notes.
+// no scan.
 func (f *Finder) findRecords(ctx actor.Context, m *protocol.RecordsAsked) {
 	asked := &findPages{asker: f.hosts, host: m.Host, records: m, pages: map[string]outlink.Hint{}}
 	for _, url := range m.URLs {
@@ -149,30 +149,18 @@ func (f *Finder) findRecords(ctx actor.Context, m *protocol.RecordsAsked) {
 			asked.pages[url] = outlink.Hint{}
 		}
 	}
-	if len(asked.pages) > 0 || m.All {
+	if len(asked.pages) > 0 {
 		f.ask(ctx, asked)
 		return
 	}
-	found := &protocol.RecordsFound{Of: m.Of, Tag: m.Tag, Notes: map[string][]byte{}}
-	for _, name := range m.Notes {
-		note, err := NoteOf(f.disk, m.Of, name, "")
-		if err != nil {
-			f.log.WithField("err", err).Error("a note cannot be read")
-			return
-		}
-		found.Notes[name] = note
-	}
-	ctx.Send(f.hosts, &protocol.ToHost{Host: m.Host, Message: found})
+	ctx.Send(f.hosts, &protocol.ToHost{Host: m.Host, Message: &protocol.RecordsFound{Of: m.Of}})
 }
 
 // find answers all that was asked for.
 func (f *Finder) find(ctx actor.Context) {
 	f.timer.Stop()
-	wanted, whole := map[string]struct{}{}, map[string][]store.Page{}
+	wanted := map[string]struct{}{}
 	for _, m := range f.asked {
-		if m.records != nil && m.records.All {
-			whole[m.records.Of] = nil
-		}
 		for url := range m.pages {
 			wanted[url] = struct{}{}
 		}
@@ -182,9 +170,6 @@ func (f *Finder) find(ctx actor.Context) {
 	var err error
 	if len(wanted) > 0 {
 		found, err = f.disk.Pages.Find(wanted)
-	}
-	if err == nil && len(whole) > 0 {
-		err = f.disk.Pages.FindOf(whole)
 	}
 	if err != nil {
 		f.log.WithField("err", err).Error("known pages cannot be looked for")
@@ -196,10 +181,7 @@ func (f *Finder) find(ctx actor.Context) {
 	}
 	for _, m := range f.asked {
 		if m.records != nil {
-			if err != nil && m.records.All { // the Host asks again
-				continue
-			}
-			answer := &protocol.RecordsFound{Of: m.records.Of, Tag: m.records.Tag, Pages: whole[m.records.Of]}
+			answer := &protocol.RecordsFound{Of: m.records.Of}
 			for url := range m.pages {
 				if entry := entries[url]; entry != nil {
 					answer.Pages = append(answer.Pages, entry.Page)

@@ -51,9 +51,7 @@ type Order struct {
 	Ranks     Ranks     // nil: by depth
 	Collector Collector // nil: links beyond the depth of the crawl are not wanted
 	Texts     Texts     // nil: nobody compares the texts of hosts
-	// what becomes of a Write before it is taken, called from several Partitions at once; nil: nothing
-	Sieve  func(*protocol.Write) *protocol.Write
-	Rising bool // a URL that waits takes the band of a better link
+	Rising    bool      // a URL that waits takes the band of a better link
 }
 
 // rankWindow is how many times as many waiting URLs are looked at as are wanted, to find the best by what is known now:

@@ -293,9 +293,6 @@ func (p *Partition) takeParcels(ctx actor.Context, parcels []store.Parcel) {
 // write adds to the batch. URLs of other partitions go to the outbox, in the transaction of the page that links to
 // them.
 func (p *Partition) write(ctx actor.Context, m *protocol.Write) {
-	if p.order.Sieve != nil {
-		m = p.order.Sieve(m)
-	}
 	for i := range m.Visits {
 		v := &m.Visits[i]
 		p.group.Next.Visit(*v)

@@ -45,8 +45,8 @@ type (
 	}
 	// LeaseVoid tells a Host that its lease has ended, though the holder has not reported that.
 	LeaseVoid struct{ Lease uint64 }
-	// LeaseUnwanted asks the Master to take a lease back: its host was excluded, is an alias, or may be one, or some of
-	// its URLs are one page.
+	// LeaseUnwanted asks the Master to take a lease back: its host was excluded, or is an alias, or some of its URLs
+	// are one page.
 	LeaseUnwanted struct{ Lease uint64 }
 	// HostReady tells the Master that a host may be lent from a moment on. A later one replaces it.
 	HostReady struct {

@@ -93,21 +93,16 @@ type (
 		Whole    bool              // Known holds all of the host
 		Notes    map[string][]byte // of pages that have one, by their position
 	}
-	// RecordsAsked asks for records of visited pages of a host, which come some time later, or for notes of it, which
-	// come at once. The Partition of the Host that asks passes it on to that of the other, which answers RecordsFound.
+	// RecordsAsked asks for records of visited pages of a host, which come some time later. The Partition of the Host
+	// that asks passes it on to that of the other, which answers RecordsFound.
 	RecordsAsked struct {
 		Host, Of string   // who gets the answer, and whose pages are asked for
 		URLs     []string // of its pages
-		All      bool     // all its pages are wanted
-		Notes    []string // if no pages are wanted
-		Tag      any      // comes back
 	}
 	// RecordsFound answers RecordsAsked; URLs that were not visited are left out.
 	RecordsFound struct {
 		Of    string
 		Pages []store.Page
-		Notes map[string][]byte
-		Tag   any
 	}
 	// EntriesAsked asks for the records at some positions.
 	EntriesAsked struct{ Positions []store.Position }
@@ -167,7 +162,7 @@ func (w *Write) Answered() bool { return w.Facts == nil || w.Tag != nil }
 
 // Hosts that are others under a second name.
 type (
-	// TextsCompared brings a host comparisons of its pages with those of hosts that would represent it.
+	// TextsCompared brings a host comparisons of its pages with those of hosts that it may be.
 	TextsCompared struct{ Comparisons []alias.Comparison }
 	// PagesRevived tells a Host how many pages wait again that were given up.
 	PagesRevived struct{ Count int }

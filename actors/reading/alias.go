@@ -9,28 +9,19 @@ import (
 	"henro/messages/speech"
 )
 
-// Alias reads what is known of a host as an alias, and its representative; of is empty: it stands for itself. What the
-// crawl has found counts if its settings say so, what was set by hand always.
-func (c *Crawl) Alias(host string) (a known.Alias, of string, err error) {
-	a, err = known.AliasOf(c.disk(host), host)
-	return a, ofAlias(&a, c.Settings), err
-}
-
-func ofAlias(a *known.Alias, m *Settings) string {
-	switch {
-	case a.Order != nil:
-		return a.Order.Of
-	case m.Aliases:
-		return a.Of
+// Alias reads whom a person has said that a host stands for; empty: it stands for itself.
+func (c *Crawl) Alias(host string) (of string, err error) {
+	a, err := known.AliasOf(c.disk(host), host)
+	if a.Order != nil {
+		of = a.Order.Of
 	}
-	return ""
+	return of, err
 }
 
 // Alias is one host that is another under a second name, or may be.
 type Alias struct {
 	Host    string    `json:"host"`
-	Of      string    `json:"of"`     // the other, which would be visited in its place
-	Mapped  bool      `json:"mapped"` // it is not visited
+	Of      string    `json:"of"`     // the other, which is visited in its place if a person has said so
 	Person  bool      `json:"person"` // set by hand
 	Agreed  float64   `json:"agreed"` // pages that both have, or that redirect to the other, weighted by age
 	Against float64   `json:"against"`
@@ -50,26 +41,21 @@ func (c *Crawl) Aliases() (*AliasesReported, error) {
 	all := []Alias{}
 	for _, disk := range c.State.Partitions {
 		if err := known.EachAlias(disk, func(a *known.Alias) error {
-			of := ofAlias(a, c.Settings)
+			set := -1
 			if a.Order != nil {
-				row := Alias{Host: a.Host, Of: a.Order.Of, Mapped: of != "", Person: true, Since: a.Order.At}
-				for i := range a.Hosts {
-					if e := &a.Hosts[i]; e.Host == row.Of {
-						row.Agreed, row.Against, row.Belief = e.Agreed, e.Contradictions(), e.Belief()
-						row.Redirects = e.Redirects
-					}
-				}
-				all = append(all, row)
-				return nil
+				set = len(all)
+				all = append(all, Alias{Host: a.Host, Of: a.Order.Of, Person: true, Since: a.Order.At})
 			}
 			for i := range a.Hosts {
 				e := &a.Hosts[i]
-				row := Alias{Host: a.Host, Of: e.Host, Mapped: of == e.Host && !e.Reviewed.IsZero(), Agreed: e.Agreed,
-					Against: e.Contradictions(), Belief: e.Belief(), Redirects: e.Redirects}
-				if a.Of == e.Host {
-					row.Since = a.Since
+				row := Alias{Host: a.Host, Of: e.Host, Agreed: e.Agreed, Against: e.Contradictions(),
+					Belief: e.Belief(), Redirects: e.Redirects}
+				if set < 0 {
+					all = append(all, row)
+				} else if row.Of == all[set].Of {
+					row.Person, row.Since = true, all[set].Since
+					all[set] = row
 				}
-				all = append(all, row)
 			}
 			return nil
 		}); err != nil {
@@ -81,29 +67,23 @@ func (c *Crawl) Aliases() (*AliasesReported, error) {
 }
 
 // explainAlias says what is known of a host being another under a second name.
-func explainAlias(a *known.Alias, of string) (says []speech.Sentence) {
-	if a.Order != nil {
-		if of == "" {
-			return []speech.Sentence{speech.Say("It was set by hand to stand for itself.")}
-		}
+func explainAlias(a *known.Alias) (says []speech.Sentence) {
+	switch {
+	case a.Order != nil && a.Order.Of == "":
+		return []speech.Sentence{speech.Say("It was set by hand to stand for itself.")}
+	case a.Order != nil:
 		return []speech.Sentence{speech.Say("It was set by hand to be %s under a second name: its pages are visited "+
-			"there.", of)}
+			"there.", a.Order.Of)}
 	}
 	for i := range a.Hosts {
 		e := &a.Hosts[i]
-		switch against := int(e.Contradictions()); {
-		case e.Host == of && e.Redirects && !e.Reviewed.IsZero():
-			says = append(says, speech.Say("It redirects to %s since %s: %d paths to the same path, %d not. Its "+
-				"pages are visited there.", e.Host, a.Since, int(e.Agreed), against))
-		case e.Redirects:
-			says = append(says, speech.Say("It redirects %d paths to the same path of %s, and %d not.", int(e.Agreed),
-				e.Host, against))
-		case e.Host == of && !e.Reviewed.IsZero():
-			says = append(says, speech.Say("It is %s under a second name since %s: %d pages agree, %d do not. Its "+
-				"pages are visited there.", e.Host, a.Since, int(e.Agreed), against))
-		default:
-			says = append(says, speech.Say("It has %d pages that %s has too, and %d that differ.", int(e.Agreed),
-				e.Host, against))
+		agreed, against := int(e.Agreed), int(e.Contradictions())
+		if e.Redirects {
+			says = append(says, speech.Say("It redirects %d paths to the same path of %s, and %d not.", agreed, e.Host,
+				against))
+		} else {
+			says = append(says, speech.Say("It has %d pages that %s has too, and %d that differ.", agreed, e.Host,
+				against))
 		}
 	}
 	return says

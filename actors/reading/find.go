@@ -122,10 +122,10 @@ func (c *Crawl) host(record store.HostRecord) (*HostFound, error) {
 	for _, rule := range rules {
 		says = append(says, speech.Say("Visits of %s were set by hand: one every %s.", string(rule.Pages), rule.Every))
 	}
-	known, of, err := c.Alias(record.Name)
+	known, err := known.AliasOf(disk, record.Name)
 	if err != nil {
 		return nil, err
 	}
-	says = append(says, explainAlias(&known, of)...)
+	says = append(says, explainAlias(&known)...)
 	return &HostFound{record, schedule.Cause, stops.Entries(), urlRulesShown(&urls), schedule, says}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"henro/actors/admission"
-	"henro/actors/copies"
 	"henro/actors/scope"
 	"henro/actors/topic"
 	"henro/messages/outlink"
@@ -102,13 +101,6 @@ func refer(in *scope.Rules, m *Settings, page *store.Page, l *outlink.Outlink) *
 	to, reason := m.Admission.Link(in, on, l)
 	r.anchor, r.topic, r.handed = l.Anchor, to.Topic, on.Topic
 	r.requisite = to.Requisite > 0 && to.Requisite != outlink.PageToo
-	if to := copies.Counterpart(page.URL, page.SameAs, l.URL); m.SkipLinks && page.SameAs != "" && to != l.URL &&
-		!r.requisite && reason == admission.None {
-		r.reason = admission.Copy
-		say("%s links to it, and has the text of %s: if all their links agree, %s is visited in its place", page.URL,
-			page.SameAs, to)
-		return r
-	}
 	r.reason = reason
 	switch {
 	case reason == admission.LeftOut:

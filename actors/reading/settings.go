@@ -21,24 +21,22 @@ type Settings struct {
 	// spans in nanoseconds; Connections are those that the crawl had when it ran last, Servers of a running one
 	Politeness politeness.Options `json:"politeness"`
 	Revisit    revisit.Options    `json:"revisit"`
-	Admission  admission.Rules    `json:"admission"`  // which links are taken
-	Scope      scope.Options      `json:"scope"`      // without the seeds
-	Aliases    bool               `json:"aliases"`    // hosts that are others under a second name are not visited
-	SkipLinks  bool               `json:"skip_links"` // of pages whose text another had first
+	Admission  admission.Rules    `json:"admission"` // which links are taken
+	Scope      scope.Options      `json:"scope"`     // without the seeds
 	// every page of it that was captured has its record in an archive, since its first start
 	ArchivesAll bool `json:"archives_all"`
 }
 
 // SettingsOf are the settings that follow from options.
-func SettingsOf(h *host.Options, scope scope.Options, skipLinks bool) Settings {
+func SettingsOf(h *host.Options, scope scope.Options) Settings {
 	return Settings{Continuous: h.Continuous, Relief: h.Relief.String(), Politeness: h.Politeness, Revisit: h.Revisit,
-		Admission: h.Admission, Scope: scope, Aliases: h.Aliases == host.MapAliases, SkipLinks: skipLinks}
+		Admission: h.Admission, Scope: scope}
 }
 
 // defaultSettings are the settings of a crawl without a definition.
 func defaultSettings() Settings {
 	h := host.DefaultOptions()
-	return SettingsOf(&h, scope.DefaultOptions(), false)
+	return SettingsOf(&h, scope.DefaultOptions())
 }
 
 // ReadJSON reads a file of a crawl's directory; where there is none, thing stays as it is.

@@ -75,7 +75,7 @@ func (c *Crawl) Why(ctx context.Context, subject string) (*WhyFound, error) {
 		if err := w.line(c.disk(w.Host.Name)); err != nil {
 			return nil, err
 		}
-		if _, of, err = c.Alias(w.Host.Name); err != nil {
+		if of, err = c.Alias(w.Host.Name); err != nil {
 			return nil, err
 		}
 	}

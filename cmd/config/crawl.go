@@ -148,14 +148,13 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	c.Revisit.Flags(f)
 	f.StringVar(&c.Near, "near", "off",
 		"compare main texts: mark notes with a page which other had its text, or nearly that, first, for some 1.5 kB "+
-			"more written a page; skip-links also leaves out links of a page with the same text, if all of them lead "+
-			"where those of the first page lead; off compares nothing")
+			"more written a page; off compares nothing")
 	f.StringVar(&c.URLRules, "url-rules", "off",
 		"differences between URLs of a host that do not change the page: learn finds them (henro host), apply also "+
 			"visits each page under one URL, with a few visits that test it; off does neither")
 	f.StringVar(&c.Aliases, "aliases", "off",
-		"hosts that answer the same pages under the same paths as another: mark says which they are, map visits "+
-			"their pages at that other host alone, as far as it has them. Both compare pages as --near mark does")
+		"hosts that answer the same pages under the same paths as another: mark says which they are (henro host "+
+			"alias), and compares pages as --near mark does")
 	f.IntVar(&c.PageBudget, "page-budget", o.Hosts.PageBudget,
 		"visits of one lease at most; no more than 1000 while more than four hosts have pages")
 	f.StringVar(&c.Frontier, "frontier", string(o.Frontier.Policy),
@@ -266,18 +265,15 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if o.Hosts.URLRules, err = host.ParseURLRules(c.URLRules); err != nil {
 		return o, Usage("--url-rules %v", err)
 	}
-	if o.Hosts.Aliases, err = host.ParseAliases(c.Aliases); err != nil {
-		return o, Usage("--aliases %v", err)
+	if o.Hosts.Aliases = c.Aliases == "mark"; c.Aliases != "mark" && c.Aliases != "off" {
+		return o, Usage("--aliases %q: want off or mark; henro host alias http://www.example.org=https://example.org "+
+			"has one host visited at another", c.Aliases)
 	}
-	if o.Hosts.Aliases == host.MapAliases && c.Frontier != string(frontier.PolicyHost) {
-		return o, Usage("--aliases map needs --frontier host: the other policies bound what waits")
+	if o.Fetch.Near = c.Near == "mark"; c.Near != "mark" && c.Near != "off" {
+		return o, Usage("--near %q: want off or mark", c.Near)
 	}
-	o.Fetch.Near, o.SkipLinks = c.Near != "off", c.Near == "skip-links"
-	switch {
-	case c.Near == "off" && c.Aliases == "off":
+	if !o.Fetch.Near && !o.Hosts.Aliases {
 		o.Store.Contents = 0
-	case c.Near != "off" && c.Near != "mark" && c.Near != "skip-links":
-		return o, Usage("--near %q: want off, mark or skip-links", c.Near)
 	}
 	o.MaxPages, o.MaxBytes, o.For, o.LeaseFor = c.Pages, uint64(c.Bytes), c.For, c.LeaseFor
 	o.Frontier.Policy, o.Order = frontier.Policy(c.Frontier), frontier.Order(c.Order)

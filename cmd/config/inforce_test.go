@@ -99,7 +99,7 @@ func TestTheSchemaKnowsEverySettingAndNoOther(t *testing.T) {
 	flags := config.AllSettings(new(config.Run))
 	for _, good := range []string{string(packaged), inForce(t, flags),
 		"depth: -1\nallow-private: true\nexclude: [a, b]\nfor: 1h30m\nbytes: 10 GB\nevery: 7d",
-		"near: skip-links\nurl-rules: learn\nsitemaps: on"} {
+		"near: mark\naliases: mark\nurl-rules: learn\nsitemaps: on"} {
 		if err := schema.Validate(ofYAML(t, good)); err != nil {
 			t.Errorf("%v\n%s", err, good)
 		}

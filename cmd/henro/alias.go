@@ -19,11 +19,12 @@ func newAliasCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "alias [HOST=HOST]", Short: "List the hosts that are others under a second name, or say which are",
 		Long: `List the hosts, scheme://name[:port], that answer as others do, with the number of pages that show it.
-With --aliases map such a host is not visited: its URLs are visited at the other, the representative, and under their
-own name only if the representative does not have them.
+--aliases mark collects that evidence.
 
-HOST=HOST says that the first is the second under another name, whatever their pages show. --forget HOST says that a
-host stands for itself: URLs that were left to its representative are visited then. Both are kept over restarts.`,
+HOST=HOST says that the first is the second under another name, whatever their pages show: its URLs are visited at the
+other, the representative, and under their own name only if the representative does not have them. --forget HOST
+says that a host stands for itself: URLs that were left to its representative are visited then. Both are kept over
+restarts.`,
 		Example: `  henro host alias
   henro host alias http://www.example.org=https://example.org
   henro host alias --forget http://www.example.org`,
@@ -69,8 +70,6 @@ func printAliases(w io.Writer, all *reading.AliasesReported) error {
 			continue
 		case a.Person:
 			word = "is, as set by hand,"
-		case a.Mapped:
-			word = "is"
 		}
 		what := "pages agree"
 		if a.Redirects {

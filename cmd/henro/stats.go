@@ -93,7 +93,7 @@ func count(crawl *reading.Crawl) (*counted, error) {
 	}
 	aliases := 0
 	for _, host := range hosts.Aliases {
-		if host.Mapped {
+		if host.Person && host.Of != "" {
 			aliases++
 		}
 	}

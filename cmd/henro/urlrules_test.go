@@ -99,38 +99,6 @@ func TestACrawlLearnsWhichURLsAreOnePage(t *testing.T) {
 	})
 }
 
-// With aliases and URL rules in one crawl no page is lost, whatever crashed meanwhile: every text that is to be had was
-// visited, and each URL that was not is a page that was.
-func TestURLRulesAndAliasesLoseNoPage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		web, err := fakeweb.New(fakeweb.Options{
-			Seed: 11, Hosts: 8, Domains: 3, Pages: 70, CrossShare: 0.1, Errors: fakeweb.Errors{NotFound: 0.05},
-			Twins: fakeweb.Twins{Aliases: 0.5, Mirrors: 0.2, Dust: 0.6, Variants: 0.7, Lookalikes: 0.4, Near: 0.2},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer web.Close()
-		both := func(o *master.Options) {
-			o.Hosts.Aliases, o.Store.Contents, o.Hosts.URLRules = host.MapAliases, 1_000_000, host.ApplyURLRules
-		}
-		dir, _ := crawltest.OverCrashes(t, web, both, 150*time.Second, 200*time.Second)
-		f := aliasesFound(t, web, dir)
-		_, pages := crawltest.StateIn(t, dir)
-		duplicates := 0
-		for _, page := range pages {
-			if page.Says == admission.Duplicate.String() {
-				duplicates++
-			}
-		}
-		t.Logf("%d pages visited, %d at an alias not, %d duplicates by rule; %d hosts mapped", f.visited, f.skipped,
-			duplicates, len(f.mapped))
-		if duplicates < 200 || f.skipped < 100 || len(f.mapped) == 0 {
-			t.Error("no test at all")
-		}
-	})
-}
-
 // A crawl that goes on visits pages under one URL that it knew under several before a rule was applied. When a person
 // says that the rule does not hold, it visits the others again, and what it had never visited.
 func TestKnownDuplicatesRestUntilTheirRuleIsForgotten(t *testing.T) {

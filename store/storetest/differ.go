@@ -13,7 +13,7 @@ import (
 // Differ compares everything that can be read from a partition with the twin, and returns the first difference.
 func (t *Twin) Differ(p *store.Partition) error {
 	for _, differ := range []func(*store.Partition) error{t.differPages, t.differSeen, t.differHosts, t.differLeases,
-		t.differOutbox, t.differMeta, t.differRelaxations, t.differContents, t.differStats} {
+		t.differOutbox, t.differMeta, t.differRelaxations, t.differStats} {
 		if err := differ(p); err != nil {
 			return err
 		}
@@ -179,20 +179,6 @@ func (t *Twin) differRelaxations(p *store.Partition) error {
 		}
 	}
 	return same("relaxations", len(relaxations), want)
-}
-
-func (t *Twin) differContents(p *store.Partition) error {
-	var visits []store.Visited
-	var want []string
-	for digest, c := range t.contents {
-		visits = append(visits, store.Visited{Page: store.Page{Status: 200, MainDigest: digest, SimHash: 1}})
-		want = append(want, c.url)
-	}
-	got, err := p.FirstPages(visits)
-	if err != nil {
-		return err
-	}
-	return same("first pages", got, want)
 }
 
 func (t *Twin) differStats(p *store.Partition) error {

@@ -133,22 +133,6 @@ func At(t *testing.T, dir string, handler http.Handler, change func(*master.Opti
 	return e
 }
 
-// AliasWeb has hosts under several names, and hosts that only look as if they were one.
-func AliasWeb(t *testing.T, seed uint64) *fakeweb.Web {
-	t.Helper()
-	web, err := fakeweb.New(fakeweb.Options{
-		Seed: seed, Hosts: 14, Domains: 5, Pages: 60, CrossShare: 0.1, RedirectShare: 0.05,
-		Errors: fakeweb.Errors{NotFound: 0.05}, Traps: fakeweb.Traps{SoftNotFound: 0.2},
-		Twins: fakeweb.Twins{Aliases: 0.4, Mirrors: 0.3, Dust: 0.2, Near: 0.3, Parked: 0.2, Fronts: 0.3,
-			Translations: 0.4},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { web.Close() })
-	return web
-}
-
 // GuestSeeds are the front pages of the guests of a web.
 func GuestSeeds(t *testing.T, web *fakeweb.Web) (seeds []reading.Seed) {
 	t.Helper()

@@ -1,0 +1,94 @@
+package embedded_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"henro/actors/host"
+	"henro/actors/reading"
+	"henro/cmd/embedded/crawltest"
+	"henro/cmd/fakeweb"
+	"henro/master"
+)
+
+// Whatever another host answers, each page of an honest one is visited, although the crawl compares all pages: one liar
+// has the same pages until it is taken for the honest host, and others then; one has the same lists of links before the
+// honest host has shown them, and other pages behind them.
+func TestNoHostHidesThePagesOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const lists, listed = 4, 15
+		own := map[string]string{"late.test": "/3/", "a.test": "/"} // below these a liar has other pages
+		answer := func(r *fakeweb.Reply) bool {
+			var list, n int
+			target := r.Target()
+			_, err := fmt.Sscanf(target, "/%d/%d", &list, &n)
+			leaf := err == nil
+			if !leaf && target != "/" && target != "/slow" {
+				if _, err = fmt.Sscanf(target, "/%d/", &list); err != nil {
+					return false
+				}
+			}
+			r.HTML(http.StatusOK)
+			name := "honest.test"
+			if begun, lies := own[r.Host()]; lies && leaf && strings.HasPrefix(target, begun) {
+				name = r.Host()
+			}
+			switch {
+			case leaf:
+				fmt.Fprintf(r, "<main><p>Page %s of %s has its own words: %x</p></main>", target, name, 7919*list+n*n)
+			case target == "/" && r.Host() == "honest.test":
+				fmt.Fprint(r, `<main><p>It is slow.</p><a href="/slow">a link</a></main>`)
+			case target == "/" || target == "/slow":
+				fmt.Fprint(r, "<main><p>All lists.</p></main>")
+				for i := range lists {
+					fmt.Fprintf(r, `<a href="/%d/">a list</a>`, i)
+				}
+			default:
+				fmt.Fprintf(r, "<main><p>The list of numbers from %d on</p></main>", list)
+				for i := range listed {
+					fmt.Fprintf(r, `<a href="/%d/%d">a link</a>`, list, i)
+				}
+			}
+			return true
+		}
+		var guests []fakeweb.Guest
+		for _, name := range []string{"honest.test", "late.test", "a.test"} {
+			guests = append(guests, fakeweb.Guest{Name: name, Answer: answer})
+		}
+		web, err := fakeweb.New(fakeweb.Options{Seed: 1, Guests: guests})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer web.Close()
+		dir := t.TempDir()
+		e := crawltest.Of(t, dir, web, -1, func(o *master.Options) {
+			o.Hosts.Aliases, o.Hosts.URLRules = true, host.ApplyURLRules
+		})
+		e.Seeds = crawltest.GuestSeeds(t, web)
+		crawltest.Run(t, e)
+		state := crawltest.OpenState(t, dir)
+		defer state.Close()
+		_, pages := crawltest.StateOf(t, state)
+		for list := range lists {
+			if url := fmt.Sprintf("http://honest.test/%d/", list); pages[url].SameAs == "" {
+				t.Errorf("%s has a text that no liar had before: no test at all", url)
+			}
+			for n := range listed {
+				url := fmt.Sprintf("http://honest.test/%d/%d", list, n)
+				if page := pages[url]; page.Status != http.StatusOK {
+					t.Errorf("%s was not visited: %+v", url, page)
+				}
+			}
+		}
+		all, err := (&reading.Crawl{State: state}).Aliases()
+		if err != nil || !slices.ContainsFunc(all.Aliases, func(a reading.Alias) bool {
+			return a.Host == "http://honest.test" && a.Of == "http://late.test" && a.Agreed > 20
+		}) {
+			t.Errorf("%+v: want the liar marked as a name of the honest host: %v", all, err)
+		}
+	})
+}
