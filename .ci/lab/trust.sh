@@ -159,8 +159,8 @@ check_control() {
 		[ "$(status http://127.0.0.1:17680/ -H 'Sec-Fetch-Site: cross-site' -H 'Sec-Fetch-Mode: navigate' -H 'Sec-Fetch-Dest: document')" = 200 ]
 	holds "control: an empty Host is refused" [ "$(status http://127.0.0.1:17680/api/status -H 'Host;')" = 421 ]
 	holds "control: a multipart body of 200 MB is refused, and not kept" multipart
-	holds "control: 600 followers of the log are not all taken, and it still answers" \
-		python3 "$lab/trust/readers.py" 17680 '/api/log?follow=true' 600
+	holds "control: 600 readers of a stream are not all taken, and it still answers" \
+		python3 "$lab/trust/readers.py" 17680 '/events?of=/log' 600
 	end "$started"
 }
 multipart() {

@@ -3,7 +3,6 @@ package console_test
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -130,51 +129,48 @@ func TestTheTailKeepsTheLastLines(t *testing.T) {
 		logger.WithField("n", i).Info("line")
 		logger.Debug("not kept")
 	}
-	lines, _ := tail.After(0, 0)
+	lines := tail.After(0, 0)
 	if len(lines) != 1000 || lines[0].Fields["n"] != "1500" || lines[999].Fields["n"] != "2499" ||
 		lines[999].Seq != 2500 {
 		t.Fatalf("%d lines, from %v to %v", len(lines), lines[0], lines[len(lines)-1])
 	}
-	if lines, _ := tail.After(2490, 0); len(lines) != 10 || lines[0].Seq != 2491 {
+	if lines := tail.After(2490, 0); len(lines) != 10 || lines[0].Seq != 2491 {
 		t.Errorf("after 2490: %v", lines)
 	}
-	if lines, _ := tail.After(0, 3); len(lines) != 3 || lines[0].Seq != 2498 {
+	if lines := tail.After(0, 3); len(lines) != 3 || lines[0].Seq != 2498 {
 		t.Errorf("the last three: %v", lines)
 	}
-	if lines, _ := tail.After(9000, 0); len(lines) != 0 {
+	if lines := tail.After(9000, 0); len(lines) != 0 {
 		t.Errorf("after a number that never was: %v", lines)
 	}
 }
 
-func TestALineIsFollowedAndStreamsEndWithTheNode(t *testing.T) {
+// streamed is a route whose answer lasts as long as its reader and the node.
+func streamed(atOnce int) []console.Route {
+	return []console.Route{{Pattern: "GET /stream", AtOnce: atOnce, Serve: func(w http.ResponseWriter,
+		r *http.Request) {
+		fmt.Fprintln(w, "first")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}}}
+}
+
+func TestStreamsEndWithTheNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tail := console.NewTail()
-		logger := logrus.New()
-		logger.SetOutput(io.Discard)
-		logger.AddHook(tail)
-		p := console.Process{Tail: tail}
-		c := console.New(console.Options{}, p.Routes())
+		c := console.New(console.Options{}, streamed(0))
 		ctx, stop := context.WithCancel(t.Context())
 		near, far := net.Pipe()
 		served := make(chan error, 1)
 		listener := &one{conn: far, closed: make(chan struct{})}
 		go func() { served <- c.Serve(ctx, listener) }()
-		go fmt.Fprint(near, "GET /api/log?follow=true HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		go fmt.Fprint(near, "GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		response, err := http.ReadResponse(bufio.NewReader(near), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		logger.Info("first")
 		lines := bufio.NewScanner(response.Body)
-		for _, want := range []string{"first", "second"} {
-			if !lines.Scan() {
-				t.Fatalf("the stream ended before %q: %v", want, lines.Err())
-			}
-			var line console.Line
-			if err := json.Unmarshal(lines.Bytes(), &line); err != nil || line.Text != want {
-				t.Errorf("line %s, %v; want %q", lines.Bytes(), err, want)
-			}
-			logger.Info("second")
+		if !lines.Scan() || lines.Text() != "first" {
+			t.Fatalf("the stream begins with %q: %v", lines.Text(), lines.Err())
 		}
 		stop()
 		for lines.Scan() {
@@ -304,22 +300,22 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestFollowersAreBounded(t *testing.T) {
+func TestReadersOfAStreamAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := console.New(console.Options{}, (&console.Process{Tail: console.NewTail()}).Routes())
+		c := console.New(console.Options{}, streamed(32))
 		ctx, stop := context.WithCancel(t.Context())
 		codes := make(chan int, 1500)
 		for range cap(codes) {
 			go func() {
 				w := httptest.NewRecorder()
-				r := httptest.NewRequest("GET", "http://127.0.0.1/api/log?follow=true", nil)
+				r := httptest.NewRequest("GET", "http://127.0.0.1/stream", nil)
 				c.ServeHTTP(w, r.WithContext(ctx))
 				codes <- w.Code
 			}()
 		}
 		synctest.Wait()
 		if len(codes) != cap(codes)-32 {
-			t.Errorf("%d followers are taken, want 32", cap(codes)-len(codes))
+			t.Errorf("%d readers are taken, want 32", cap(codes)-len(codes))
 		}
 		stop()
 		for range cap(codes) {
@@ -328,7 +324,8 @@ func TestFollowersAreBounded(t *testing.T) {
 			}
 		}
 		w := httptest.NewRecorder()
-		if c.ServeHTTP(w, httptest.NewRequest("GET", "http://127.0.0.1/api/log", nil)); w.Code != http.StatusOK {
+		if c.ServeHTTP(w, httptest.NewRequest("GET", "http://127.0.0.1/stream", nil).WithContext(ctx)); w.Code !=
+			http.StatusOK {
 			t.Errorf("when they have gone: %d", w.Code)
 		}
 	})

@@ -26,7 +26,7 @@ const readyWithin = 2 * time.Second
 //
 //	GET /healthz          204 while the process lives
 //	GET /readyz           204 while the node can do its work, 503 and why not otherwise
-//	GET /api/log          the last lines of the log; ?after=SEQ, ?follow=true; or those of another node, ?node=NAME
+//	GET /api/log          the last lines of the log; ?after=SEQ; or those of another node, ?node=NAME
 //	GET /debug/pprof/…    profiles, for go tool pprof
 func (p *Process) Routes() []Route {
 	return []Route{
@@ -34,7 +34,7 @@ func (p *Process) Routes() []Route {
 			w.WriteHeader(http.StatusNoContent)
 		}},
 		{Pattern: "GET /readyz", Open: true, Serve: p.ready},
-		{Pattern: "GET /api/log", AtOnce: logReaders, Serve: p.log},
+		{Pattern: "GET /api/log", Serve: p.log},
 		{Pattern: "GET /debug/pprof/", AtOnce: profilers, Serve: profiled(pprof.Index)},
 		{Pattern: "GET /debug/pprof/cmdline", Serve: pprof.Cmdline},
 		{Pattern: "GET /debug/pprof/profile", AtOnce: 1, Serve: profiled(pprof.Profile)},
@@ -43,10 +43,8 @@ func (p *Process) Routes() []Route {
 	}
 }
 
-// What is read at once: a follower of the log costs some 100 kB.
 const (
-	logReaders = 32
-	profilers  = 2
+	profilers = 2 // at once
 	// profiledFor bounds a profile: it costs the whole node while it lasts.
 	profiledFor = 5 * time.Minute
 )

@@ -17,7 +17,6 @@ type Tail struct {
 	mu    sync.Mutex
 	lines []Line // lines[seq % len] once full
 	seq   uint64
-	added chan struct{} // closed at the next line; nil: no reader waits
 }
 
 // Line is a line of the log.
@@ -59,34 +58,27 @@ func (t *Tail) Fire(entry *logrus.Entry) error {
 	} else {
 		t.lines[(t.seq-1)%tailLines] = line
 	}
-	if t.added != nil {
-		close(t.added)
-		t.added = nil
-	}
 	return nil
 }
 
 func cut(text string) string { return text[:min(len(text), tailField)] }
 
 // After returns the lines that are kept and came after the one with this number, oldest first, at most so many of the
-// latest (0: all), and a channel that is closed when there is another.
-func (t *Tail) After(seq uint64, most int) ([]Line, <-chan struct{}) {
+// latest (0: all).
+func (t *Tail) After(seq uint64, most int) []Line {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.added == nil {
-		t.added = make(chan struct{})
-	}
 	first := max(seq, t.seq-min(t.seq, uint64(cmp.Or(min(most, tailLines), tailLines))))
 	lines := make([]Line, 0, t.seq-min(first, t.seq))
 	for i := first; i < t.seq; i++ {
 		lines = append(lines, t.lines[i%tailLines])
 	}
-	return lines, t.added
+	return lines
 }
 
 // Latest are the latest lines as JSON, oldest first.
 func (t *Tail) Latest(most int) [][]byte {
-	lines, _ := t.After(0, most)
+	lines := t.After(0, most)
 	encoded := make([][]byte, 0, len(lines))
 	for i := range lines {
 		line, err := json.Marshal(&lines[i])
@@ -103,8 +95,7 @@ type LogAnswer struct {
 	Lines []Line `json:"lines"`
 }
 
-// serve answers GET /api/log: the lines after the number given, the latest hundred if none is; with follow=true one
-// line of JSON each, and those to come.
+// serve answers GET /api/log: the lines after the number given, the latest hundred if none is.
 func (t *Tail) serve(w http.ResponseWriter, r *http.Request) {
 	after, err := strconv.ParseUint(cmp.Or(r.FormValue("after"), "0"), 10, 64)
 	if err != nil {
@@ -115,28 +106,5 @@ func (t *Tail) serve(w http.ResponseWriter, r *http.Request) {
 	if r.FormValue("after") == "" {
 		most = 100
 	}
-	lines, more := t.After(after, most)
-	if r.FormValue("follow") != "true" {
-		Reply(w, LogAnswer{Lines: lines})
-		return
-	}
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	encoder, flush := json.NewEncoder(w), http.NewResponseController(w)
-	for {
-		for _, line := range lines {
-			if encoder.Encode(line) != nil {
-				return
-			}
-			after = line.Seq
-		}
-		if flush.Flush() != nil {
-			return
-		}
-		select {
-		case <-r.Context().Done():
-			return
-		case <-more:
-		}
-		lines, more = t.After(after, 0)
-	}
+	Reply(w, LogAnswer{Lines: t.After(after, most)})
 }

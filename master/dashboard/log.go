@@ -40,7 +40,7 @@ func (d *Dashboard) log(r *http.Request, p *page) (any, error) {
 			}
 		}
 	}
-	lines, _ := d.tail.After(0, 0)
+	lines := d.tail.After(0, 0)
 	if v.Node != "" {
 		var err error
 		lines, err = d.crawl.Log(r.Context(), v.Node)
