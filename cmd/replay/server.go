@@ -3,9 +3,10 @@ package replay
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
-	_ "embed"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -52,12 +53,14 @@ type Server struct {
 	questions *semaphore.Weighted
 
 	own     string // host and port of our own pages, as they name them
-	content string // host and port of captures; no other name or port is answered there
+	content string // host and port of captures; no other name or port is answered there, but those of places
+	key     string // begins the names of places
 }
 
 // NewServer returns a Server of an archive.
 func NewServer(a *captures.Archive, o Options, log *logrus.Entry) *Server {
-	return &Server{archive: a, o: o, log: log, budget: newBudget(), questions: semaphore.NewWeighted(1)}
+	return &Server{archive: a, o: o, log: log, budget: newBudget(), questions: semaphore.NewWeighted(1),
+		key: strings.ToLower(rand.Text()[:keyBytes])}
 }
 
 // Listeners are where a Server answers. Own and Content are two ports, so that browsers take them for two origins.
@@ -118,7 +121,7 @@ func contentHost(l net.Listener) string {
 
 // ownHost is the host of our own pages for a request.
 func (s *Server) ownHost(r *http.Request) string {
-	if r.Host == s.content || strings.HasPrefix(r.Host, "localhost") {
+	if s.isPlace(r) || strings.HasPrefix(r.Host, "localhost") {
 		return s.own
 	}
 	return r.Host
@@ -190,9 +193,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// captures answers in the origin of captures, where their scripts run. There is nothing here but captures and what an
+// captures answers in the origins of captures, where their scripts run. There is nothing here but captures and what an
 // error page needs, so that a script finds no list of what is archived, even through a hole in the rewriting.
 func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
+	if s.isPlace(r) {
+		s.inPlace(w, r)
+		return
+	}
 	if !admitted(w, r, r.Host == s.content) {
 		return
 	}
@@ -266,6 +273,10 @@ type problem struct {
 
 // web answers /web/TIME/URL in its forms.
 func (s *Server) web(w http.ResponseWriter, r *http.Request, rest string) error {
+	if p, u, ok := s.original(rest); ok {
+		redirect(w, "/web/"+p.stamp+"/"+u.String(), http.StatusFound)
+		return nil
+	}
 	stamp, raw, ok := strings.Cut(rest, "/")
 	if !ok || strings.Trim(stamp, "0123456789*") != "" && !strings.HasSuffix(stamp, "_") {
 		stamp, raw = "*", rest // /web/URL
@@ -314,20 +325,30 @@ const sealed = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-a
 // the one that is put into it.
 func (s *Server) policy(r *http.Request, raw, isHTML bool) string {
 	dest := r.Header.Get("Sec-Fetch-Dest")
-	if raw || r.Host != s.content || dest == "" || dest == "document" {
+	isPlace := s.isPlace(r)
+	if raw || r.Host != s.content && !isPlace || dest == "" || dest == "document" {
 		return sealed
 	}
-	scripts, sandbox := "'self' 'unsafe-inline' 'unsafe-eval' data: blob:", sandbox
+	ours := "'self'"
+	frames := ours
+	if isPlace {
+		ours = "http://*." + s.content
+		frames = ours + " http://" + s.content // where the page lives that says what is missing
+	}
+	scripts, sandbox := ours+" 'unsafe-inline' 'unsafe-eval' data: blob:", sandbox
 	switch {
 	case !isHTML && (dest == "iframe" || dest == "frame" || dest == "object" || dest == "embed"):
 		scripts, sandbox = "'none'", "" // nor can a page around it reach its window
 	case s.o.NoScripts:
-		sum := sha256.Sum256([]byte(reporter))
-		scripts = "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+		scripts = ""
+		for _, ours := range []string{reporter, leader} {
+			sum := sha256.Sum256([]byte(ours))
+			scripts += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+		}
 	}
-	return "default-src 'self' data: blob: 'unsafe-inline'; script-src " + scripts +
-		"; object-src 'self'; frame-src 'self'; connect-src 'self' data: blob:; " +
-		"base-uri 'self'; form-action 'self'; frame-ancestors 'self' http://" + s.own + "; webrtc 'block'; sandbox " +
+	return "default-src " + ours + " data: blob: 'unsafe-inline'; script-src " + scripts + "; object-src " + ours +
+		"; frame-src " + frames + "; connect-src " + ours + " data: blob:; base-uri " + ours +
+		"; form-action " + ours + "; frame-ancestors " + ours + " http://" + s.own + "; webrtc 'block'; sandbox " +
 		sandbox
 }
 
@@ -347,7 +368,14 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	defer c.Close()
 	h := w.Header()
 	s.memento(h, r, u, p)
-	h.Set("Content-Location", "/web/"+cdxj.Stamp(p.At)+"mp_/"+p.URL)
+	stamp := cdxj.Stamp(p.At)
+	h.Set("Content-Location", "http://"+s.ownHost(r)+"/web/"+stamp+"mp_/"+p.URL)
+	rw := &rewriter{prefix: "/web/" + stamp + "mp_/", base: u.String()}
+	if place, _, ok := s.original("http://" + r.Host + "/"); ok {
+		rw.prefix, rw.lead = "http://"+s.key, func(href string) string {
+			return cmp.Or(s.address(place.stamp, href), href)
+		}
+	}
 	h.Set("Cache-Control", "no-cache") // another crawl may be shown at this address next
 	for _, f := range c.Header {
 		name := strings.ToLower(f.Name)
@@ -357,7 +385,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 			h.Add("X-Archive-Orig-Location", f.Value)
 		case name == "location":
 			if to, err := weburl.Href(f.Value, u.String()); err == nil {
-				h.Set("Location", "/web/"+cdxj.Stamp(p.At)+"mp_/"+to)
+				h.Set("Location", rw.to(to))
 			}
 		case plain[name]:
 			h.Add(f.Name, f.Value)
@@ -393,7 +421,8 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	}
 	h.Set("Content-Security-Policy", s.policy(r, raw, media == "text/html"))
 	isPage := media == "text/html" || media == "application/xhtml+xml" || media == "image/svg+xml" || media == ""
-	if raw || !isPage && media != "text/css" {
+	isScript := rw.lead != nil && mediatype.IsScript(media)
+	if raw || !isPage && media != "text/css" && !isScript {
 		w.WriteHeader(status)
 		if r.Method == http.MethodGet {
 			_, err = io.Copy(w, c.Body)
@@ -416,7 +445,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 		media = "text/html"
 		h.Set("Content-Security-Policy", s.policy(r, raw, true))
 	}
-	rw := &rewriter{prefix: "/web/" + cdxj.Stamp(p.At) + "mp_/", base: u.String(), xml: media != "text/html"}
+	rw.xml = media != "text/html"
 	rw.encoding, _ = charset.Detect(h.Get("Content-Type"), begin)
 	rw.enc = charset.Encoding(rw.encoding)
 	page := &metered{Reader: in, ctx: r.Context(), large: s.budget.large}
@@ -443,15 +472,26 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 		return nil
 	}
 	out := bufio.NewWriterSize(w, 32<<10)
-	switch media {
-	case "text/css":
-		var sheet []byte
-		if sheet, err = io.ReadAll(io.LimitReader(page, maxToken)); err == nil {
-			rw.sheet(out, sheet)
+	switch {
+	case media == "text/css" || isScript:
+		if dest := r.Header.Get("Sec-Fetch-Dest"); dest == "worker" || dest == "sharedworker" {
+			out.WriteString(leader + "\n")
+		}
+		var whole []byte
+		if whole, err = io.ReadAll(io.LimitReader(page, maxToken)); err == nil {
+			if isScript {
+				rw.script(out, whole)
+			} else {
+				rw.sheet(out, whole)
+			}
 			_, err = io.Copy(out, page)
 		}
-	case "text/html":
-		rw.insert, rw.inner = "<script>"+reporter+"</script>", "<script>"+reporter+"</script>"
+	case media == "text/html":
+		rw.inner = "<script>" + reporter + "</script>"
+		if rw.lead != nil {
+			rw.inner += "<script>" + leader + "</script>"
+		}
+		rw.insert = rw.inner
 		err = rw.page(out, page)
 	default:
 		err = rw.page(out, page)
@@ -459,15 +499,23 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	return s.lost(errors.Join(err, out.Flush()), u)
 }
 
-// reporter tells the banner where the frame is, and takes away WebRTC, which connects to other machines whatever the
-// policy says, from the page and from every window that it makes within itself. It is the only thing put into a
-// capture, behind the document type, and removes itself.
-//
-//go:embed static/reporter.js
-var reporterSource string
+// What is put into a capture, behind the document type, in one line each. Both remove themselves.
+var (
+	// reporter tells the banner where the frame is, and takes away WebRTC, which connects to other machines whatever
+	// the policy says, from the page and from every window that it makes within itself.
+	reporter = inOneLine("reporter.js")
+	// leader is put into places alone. It leads what scripts ask of other origins to the places of these. No safety
+	// hangs on it: what it misses is refused by the policy.
+	leader = inOneLine("lead.js")
+)
 
-// reporter is reporterSource in one line.
-var reporter = strings.ReplaceAll(strings.TrimSpace(reporterSource), "\n", " ")
+func inOneLine(name string) string {
+	text, err := static.ReadFile("static/" + name)
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", " ")
+}
 
 // isWide reports whether bytes of ASCII may mean something else in an encoding, so that tags cannot be found in it.
 func isWide(encoding string) bool {

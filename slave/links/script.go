@@ -135,13 +135,13 @@ func (d *Document) inline(js []byte, kind int) {
 	case classic, module:
 		d.javaScript(js, true)
 	case importMap:
-		d.imports(js)
+		d.importMap(js)
 	}
 }
 
-// imports reads an import map. All modules that it names are taken: which of them are imported is known only to those
+// importMap reads an import map. All modules that it names are taken: which of them are imported is known only to those
 // who read all scripts. Folders are kept for the names in the scripts of this page.
-func (d *Document) imports(b []byte) {
+func (d *Document) importMap(b []byte) {
 	b, _, _ = bytes.Cut(b, []byte("</")) // the end tag; in JSON it is written "<\/"
 	var m struct {
 		Imports map[string]any
@@ -211,11 +211,34 @@ const (
 // javaScript takes what the imports of a script name, and what it runs. inPage says that the script stands in the page:
 // only there are the URLs of workers relative to what is known.
 func (d *Document) javaScript(b []byte, inPage bool) {
+	d.brackets = imports(b, d.brackets[:0], inPage, func(name []byte, isModule bool) {
+		if bytes.IndexByte(name, '\\') >= 0 {
+			name = unescapeJSON(name)
+		}
+		if isModule {
+			d.moduleLink(name)
+		} else {
+			d.add(trim(name), outlink.Script, 0)
+		}
+	})
+}
+
+// Imports shows the names of the modules that a script imports by plain strings, as they stand in it.
+func Imports(js []byte, visit func(name []byte)) {
+	imports(js, nil, false, func(name []byte, isModule bool) {
+		if isModule {
+			visit(name)
+		}
+	})
+}
+
+// imports shows what a script imports or runs, as it stands in the script. The brackets are a buffer, which it returns.
+func imports(b, brackets []byte, inPage bool, visit func(name []byte, isModule bool)) []byte {
 	if !bytes.Contains(b, []byte("import")) && !bytes.Contains(b, []byte("from")) &&
 		!(inPage && bytes.Contains(b, []byte("Worker"))) {
-		return
+		return brackets
 	}
-	r := jsReader{b: b, open: d.brackets[:0]}
+	r := jsReader{b: b, open: brackets}
 	state, modules := nothing, false // modules: the argument is the name of a module
 	var pending []byte
 	for {
@@ -224,8 +247,7 @@ func (d *Document) javaScript(b []byte, inPage bool) {
 		state = nothing
 		switch token {
 		case 0:
-			d.brackets = r.open[:0]
-			return
+			return r.open[:0]
 		case 'w':
 			switch word := string(value); {
 			case before == imported || before == clause || before == from: // "import from from" names a from
@@ -241,12 +263,9 @@ func (d *Document) javaScript(b []byte, inPage bool) {
 				state = exported
 			}
 		case '"', '`':
-			if bytes.IndexByte(value, '\\') >= 0 {
-				value = unescapeJSON(value)
-			}
 			switch {
 			case (before == imported || before == from) && token == '"':
-				d.moduleLink(value)
+				visit(value, true)
 			case before == argument:
 				state, pending = ended, value
 			case before == clause && r.within('{'): // import {"name" as x}
@@ -264,9 +283,7 @@ func (d *Document) javaScript(b []byte, inPage bool) {
 			}
 		}
 		if before == ended && (token == ',' || token == ')') {
-			if modules {
-				d.moduleLink(pending)
-			} else if d.add(trim(pending), outlink.Script, 0); token == ',' {
+			if visit(pending, modules); !modules && token == ',' {
 				state = argument
 			}
 		}
