@@ -130,7 +130,7 @@ func (g *Group) open(l net.Listener, s Security) (err error) {
 	}
 	if there || m.o.Found {
 		if m.state, err = store.OpenState(m.o.State, m.o.Store); err != nil {
-			return err
+			return ofLog(m.o.State, err)
 		}
 	}
 	if m.log, err = openLog(dir, m.o.Log, m.fail); err != nil {
@@ -148,6 +148,9 @@ func (g *Group) open(l net.Listener, s Security) (err error) {
 	c.NoSnapshotRestoreOnStart = true // the state is on disk
 	c.Logger, c.NoLegacyTelemetry = g.o.Log, true
 	kept := &snapshots{group: g, dir: dir}
+	if _, err := kept.List(); err != nil { // of which Raft keeps the text alone
+		return err
+	}
 	begun, err := raft.HasExistingState(m.log, m.log, kept)
 	if err != nil {
 		return err
@@ -163,11 +166,7 @@ func (g *Group) open(l net.Listener, s Security) (err error) {
 		// one after another: with two, a leader that learns of a newer term may wait for its own sender, which then
 		// never ends, nor does Shutdown (hashicorp/raft 1.8, pipelineReplicate)
 		MaxRPCsInFlight: 1})
-	cached, err := raft.NewLogCache(cachedEntries, m.log)
-	if err == nil {
-		g.raft, err = raft.NewRaft(c, m, cached, m.log, kept, g.transport)
-	}
-	if err != nil {
+	if g.raft, err = newRaft(c, m, kept, g.transport); err != nil {
 		return errors.Join(ofLog(dir, err), g.transport.Close(), g.port.Close())
 	}
 	g.running.Go(g.checkpoints)
@@ -175,6 +174,20 @@ func (g *Group) open(l net.Listener, s Security) (err error) {
 	close(g.port.ready)
 	g.watching.Go(func() { (&watch{raft: g.raft, self: c.LocalID, timeout: g.o.Timeout}).run(g.left) })
 	return nil
+}
+
+// newRaft makes Raft, which reads all entries behind the checkpoint, and panics over one that cannot be read.
+func newRaft(c *raft.Config, m *machine, kept *snapshots, others raft.Transport) (r *raft.Raft, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%w: %v", store.ErrCorrupt, cause)
+		}
+	}()
+	cached, err := raft.NewLogCache(cachedEntries, m.log)
+	if err != nil {
+		return nil, err
+	}
+	return raft.NewRaft(c, m, cached, m.log, kept, others)
 }
 
 // checkpoints makes the checkpoints that are wanted before their time.

@@ -1074,3 +1074,81 @@ func TestAMemberIsRecovered(t *testing.T) {
 		t.Errorf("%+v, %v, term %d", all, err, next.now.Term)
 	}
 }
+
+// Damage of what a member keeps is named when it starts, with what to do, whichever file has it.
+func TestDamageOfAMemberIsNamed(t *testing.T) {
+	o := options(t.TempDir(), true)
+	o.Store.NoSync = true
+	start := func() (*Group, error) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Address = l.Addr().String()
+		return Start(l, Security{}, o)
+	}
+	g, err := start()
+	if err == nil {
+		err = g.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := store.LogDir(o.State)
+	kept, err := (&snapshots{dir: dir}).List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := openLogged(t, dir, kept[0].Index)
+	if last, err := l.LastIndex(); err != nil {
+		t.Fatal(err)
+	} else if last > 0 {
+		l.last = last
+	}
+	// beyond one file: a file that is full is read when its entries are
+	if err := errors.Join(l.store(43, 400_000), l.store(1, 9), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	full, err := filepath.Glob(filepath.Join(dir, "*.wal"))
+	if err != nil || len(full) < 2 {
+		t.Fatalf("%q: want a file that is full: %v", full, err)
+	}
+	checkpoint, partition := (&snapshots{dir: dir}).path(), filepath.Join(o.State, "p000.db")
+	another, err := os.ReadFile(filepath.Join(dir, marksName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rnd := random.NewChaCha8([32]byte{7})
+	for _, c := range []struct {
+		what, path string
+		spoil      func(whole []byte) []byte
+	}{
+		{"emptied", checkpoint, func([]byte) []byte { return nil }},
+		{"zeroed", checkpoint, func(b []byte) []byte { return make([]byte, len(b)) }},
+		{"random", checkpoint, func(b []byte) []byte { rnd.Read(b); return b }},
+		{"cut", checkpoint, func(b []byte) []byte { return b[:len(b)/2] }},
+		{"another", checkpoint, func([]byte) []byte { return another }},
+		{"without a word", checkpoint, func([]byte) []byte { return []byte("{}") }},
+		{"zeroed", full[0], func(b []byte) []byte { clear(b[4<<20 : 5<<20]); return b }},
+		{"random", full[0], func(b []byte) []byte { rnd.Read(b[4<<20 : 5<<20]); return b }},
+		{"cut", full[0], func(b []byte) []byte { return b[:4<<20] }},
+		{"cut", partition, func(b []byte) []byte { return b[:len(b)/2] }},
+		{"zeroed", partition, func(b []byte) []byte { clear(b[:3*4096]); return b }},
+	} {
+		whole, err := os.ReadFile(c.path)
+		if err == nil {
+			err = os.WriteFile(c.path, c.spoil(slices.Clone(whole)), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g, err := start(); err == nil {
+			t.Errorf("%s %s: it starts: %v", c.path, c.what, g.Close())
+		} else if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "--standby") {
+			t.Errorf("%s %s: %v", c.path, c.what, err)
+		}
+		if err := os.WriteFile(c.path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

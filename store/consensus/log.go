@@ -36,16 +36,16 @@ var (
 	segmentMark = []byte("henro segments")
 )
 
-// damagedLog is the error of a log that cannot be read. It is store.ErrCorrupt.
+// damagedLog is the error of a log, or of a copy of the state, that cannot be read. It is store.ErrCorrupt.
 type damagedLog struct {
 	dir   string
 	cause error
 }
 
 func (d *damagedLog) Error() string {
-	return fmt.Sprintf("the log of this master in %s is damaged (%v): set its --dir aside and start it with --standby "+
-		"and an empty one, into which the master that leads copies the crawl; if there is no other master, restore a "+
-		"backup", d.dir, d.cause)
+	return fmt.Sprintf("what this master keeps in %s is damaged (%v): give it up (henro masters remove), set its "+
+		"--dir aside and start it with --standby and an empty one, into which the master that leads copies the crawl; "+
+		"if there is no other master, restore a backup", d.dir, d.cause)
 }
 
 func (d *damagedLog) Is(target error) bool { return target == store.ErrCorrupt }

@@ -23,10 +23,13 @@ type snapshots struct {
 
 func (s *snapshots) path() string { return filepath.Join(s.dir, "snapshot.json") }
 
+// checkpointID is that of every snapshot.
+const checkpointID = "checkpoint"
+
 // Create begins a snapshot: a checkpoint of this member, to which nothing is written, or one with files of the leader.
 func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, members raft.Configuration,
 	membersIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
-	return &sink{snapshots: s, meta: raft.SnapshotMeta{Version: version, ID: "checkpoint", Index: index, Term: term,
+	return &sink{snapshots: s, meta: raft.SnapshotMeta{Version: version, ID: checkpointID, Index: index, Term: term,
 		Configuration: members, ConfigurationIndex: membersIndex}}, nil
 }
 
@@ -40,7 +43,10 @@ func (s *snapshots) List() ([]*raft.SnapshotMeta, error) {
 	if err == nil {
 		err = json.Unmarshal(b, meta)
 	}
-	return []*raft.SnapshotMeta{meta}, err
+	if err == nil && meta.ID != checkpointID {
+		err = store.ErrCorrupt
+	}
+	return []*raft.SnapshotMeta{meta}, ofLog(s.dir, err)
 }
 
 // Open streams the files of the state, as they are now. Only the leader does: Raft (1.8, replicateTo) goes on for some
