@@ -27,7 +27,6 @@ type box struct {
 	taken   atomic.Uint64          // messages that the actor began with; written by it alone
 	done    atomic.Uint64          // messages that it is through with; written by it alone
 	marks   atomic.Pointer[marked] // what was found out about the name for the present watch
-	stats   atomic.Pointer[stats]  // of traced messages; nil: none yet
 
 	// guarded by tracer.boxesMu
 	prev, next           *box   // in the list of boxes
@@ -37,21 +36,6 @@ type box struct {
 type marked struct {
 	watch *watch
 	mask  uint64
-}
-
-// stats sum up the traced messages of one actor; written by it alone.
-type stats struct {
-	count, dwell, dwellMax, took, tookMax atomic.Int64 // nanoseconds
-}
-
-func (s *stats) add(dwell, took time.Duration) {
-	s.count.Store(s.count.Load() + 1)
-	s.took.Store(s.took.Load() + int64(took))
-	s.tookMax.Store(max(s.tookMax.Load(), int64(took)))
-	if dwell > 0 {
-		s.dwell.Store(s.dwell.Load() + int64(dwell))
-		s.dwellMax.Store(max(s.dwellMax.Load(), int64(dwell)))
-	}
 }
 
 // stamped is a message that is traced, in its mailbox.
@@ -171,12 +155,6 @@ func (b *box) invokeTraced(s *stamped) time.Duration {
 	b.invoker.InvokeUserMessage(s.message)
 	end := time.Now()
 	dwell, took := begin.Sub(s.at), end.Sub(begin)
-	st := b.stats.Load()
-	if st == nil {
-		st = &stats{}
-		b.stats.Store(st)
-	}
-	st.add(dwell, took)
 	_, m, sender := actor.UnwrapEnvelope(s.message)
 	if s.mask != 0 {
 		b.tracer.emit(s.watch, s.mask, m, TraceEvent{At: end, Kind: Handled, Actor: b.name,

@@ -391,29 +391,16 @@ func (t *Tracer) leave(b *box) bool {
 	return true
 }
 
-// Row is what is known of one actor. Means and maxima are of traced messages.
+// Row is what is known of one actor.
 type Row struct {
-	Actor   string        `json:"actor"`
-	Queue   int           `json:"queue"`        // messages that wait now
-	Taken   uint64        `json:"taken"`        // messages the actor began with since its start
-	Traced  int64         `json:"traced"`       // messages that were traced
-	Dwell   time.Duration `json:"dwell_ns"`     // mean time in the mailbox
-	DwellTo time.Duration `json:"dwell_max_ns"` // longest
-	Took    time.Duration `json:"took_ns"`      // mean time in the actor's hands
-	TookTo  time.Duration `json:"took_max_ns"`  // longest
-	Inside  *Inside       `json:"inside,omitempty"`
+	Actor  string  `json:"actor"`
+	Queue  int     `json:"queue"` // messages that wait now
+	Taken  uint64  `json:"taken"` // messages the actor began with since its start
+	Inside *Inside `json:"inside,omitempty"`
 }
 
 func (b *box) row() Row {
-	r := Row{Actor: b.name, Queue: b.mail.UserMessageCount(), Taken: b.taken.Load()}
-	if s := b.stats.Load(); s != nil {
-		if n := s.count.Load(); n > 0 {
-			r.Traced = n
-			r.Dwell, r.DwellTo = time.Duration(s.dwell.Load()/n), time.Duration(s.dwellMax.Load())
-			r.Took, r.TookTo = time.Duration(s.took.Load()/n), time.Duration(s.tookMax.Load())
-		}
-	}
-	return r
+	return Row{Actor: b.name, Queue: b.mail.UserMessageCount(), Taken: b.taken.Load()}
 }
 
 // Actors names the actors that live, the oldest first.

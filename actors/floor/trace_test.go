@@ -100,11 +100,6 @@ func TestTracedMessagesTellHowLongTheyWaited(t *testing.T) {
 				t.Errorf("event %d of %q is not %q", i, got, w)
 			}
 		}
-		row := tracer.Table("w", 0)[0]
-		if row.Traced != 3 || row.TookTo != 50*time.Millisecond || row.Took != 20*time.Millisecond ||
-			row.DwellTo != 60*time.Millisecond {
-			t.Errorf("row %+v", row)
-		}
 	})
 }
 
