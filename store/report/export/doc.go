@@ -22,7 +22,7 @@ import (
 	"henro/store/report/tables"
 )
 
-// ErrFormat is returned for an unknown format, or one that cannot hold this table, or a crawl of this size.
+// ErrFormat is returned for an unknown format, or one that cannot hold what is to be written.
 var ErrFormat = errors.New("export")
 
 // Writer takes the rows of one table.
