@@ -46,7 +46,7 @@ func weigh(ctx context.Context, state *store.State, m *reading.Settings, more in
 			p.occupied += load * mean.Seconds()
 			if s.Judge(&m.Politeness, load, h.Waiting > 0) == politeness.Feasible {
 				p.kept++
-				p.ratio = min(p.ratio, 1/(load*worst.Seconds())-1)
+				p.ratio = min(p.ratio, 1/(load*worst.Seconds()))
 				if s.Judge(&p.with, load, h.Waiting > 0) != politeness.Feasible {
 					p.lost++
 				}
@@ -65,7 +65,7 @@ func weigh(ctx context.Context, state *store.State, m *reading.Settings, more in
 // refuse says why something cannot be taken on; nil: it can.
 func (p *promises) refuse(what string) error {
 	c := p.m.Politeness.Connections
-	full := p.occupied+p.added > float64(c)
+	full := p.occupied+p.added >= float64(c)
 	if c == 0 || p.added <= 0 || !full && p.lost == 0 {
 		return nil
 	}

@@ -56,8 +56,8 @@ func promising(t *testing.T, hosts, pages int, waiting int) (*store.State, *read
 	return state, &m
 }
 
-// TestHostsAreTakenOnAsLongAsTimetablesAreKept: 24 hosts with six visits a minute each bear a cycle of 10 s, S/C = 9,
-// and so 36 of them; 40 would fill four connections.
+// TestHostsAreTakenOnAsLongAsTimetablesAreKept: 24 hosts with six visits a minute each bear a cycle of 10 s, S/C = 10,
+// and so 39 of them; 40 would fill four connections.
 func TestHostsAreTakenOnAsLongAsTimetablesAreKept(t *testing.T) {
 	state, m := promising(t, 24, 6, 0)
 	add := func(known, fresh int) error {
@@ -71,28 +71,31 @@ func TestHostsAreTakenOnAsLongAsTimetablesAreKept(t *testing.T) {
 		}
 		return admitHosts(t.Context(), state, m, seeds)
 	}
-	for _, fresh := range []int{0, 1, 12} {
+	for _, fresh := range []int{0, 1, 15} {
 		if err := add(3, fresh); err != nil {
 			t.Errorf("%d hosts more: %v", fresh, err)
 		}
 	}
-	err := add(3, 13)
+	if err := add(3, 16); err == nil || !strings.Contains(err.Error(), "and 0 of 24 hosts") {
+		t.Errorf("16 hosts more: %v", err)
+	}
+	err := add(3, 17)
 	if !errors.Is(err, ErrPromises) {
-		t.Fatalf("13 hosts more: %v", err)
+		t.Fatalf("17 hosts more: %v", err)
 	}
 	for _, says := range []string{
-		"with 13 hosts more the timetables of 24 hosts would keep 3.7 of 4 connections busy (2.4 now)",
-		"24 of 24 hosts that keep their timetable now would not (S/C = 9.25)", "5 connections or more",
+		"with 17 hosts more the timetables of 24 hosts would keep 4.1 of 4 connections busy (2.4 now)",
+		"24 of 24 hosts that keep their timetable now would not (S/C = 10.2)", "5 connections or more",
 	} {
 		if !strings.Contains(err.Error(), says) {
 			t.Errorf("%v\nshould say: %s", err, says)
 		}
 	}
-	if err := add(3, 39); err == nil || !strings.Contains(err.Error(), "7 connections or more") { // 63 hosts, S/C = 9
+	if err := add(3, 39); err == nil || !strings.Contains(err.Error(), "7 connections or more") { // 63 hosts, S/C = 10
 		t.Errorf("39 hosts more: %v", err)
 	}
 	m.Politeness.Connections = 5
-	if err := add(0, 13); err != nil {
+	if err := add(0, 17); err != nil {
 		t.Errorf("with what would have to give: %v", err)
 	}
 	m.Politeness.Connections, m.Continuous = 4, false
@@ -117,14 +120,14 @@ func TestIntervalsAreTakenOnAsLongAsTimetablesAreKept(t *testing.T) {
 		{"by the timetable again", 24, 4, "http://h1.test/*", 0, "", 0},
 		{"of a host that is not known", 24, 4, "http://nowhere.test/*", time.Second, "", 0},
 		{"more than it bears, for want of connections", 24, 4, "http://h1.test/*", 30 * time.Second,
-			"6 pages every 30s make one visit of http://h1.test in 5 s, and it bears one in 7 s (needs more " +
-				"connections). What would give: every 42s or longer, or fewer pages", 0},
+			"6 pages every 30s make one visit of http://h1.test in 5 s, and it bears one in 6 s (needs more " +
+				"connections). What would give: every 37s or longer, or fewer pages", 0},
 		{"more than its answers allow", 24, 4, "http://h1.test/*", 10 * time.Second,
 			"(overloaded whatever the resources", 0},
 		{"more than there are connections", 24, 2, "http://h1.test/1", 59 * time.Second,
 			"would keep 2.4 of 2 connections busy (2.4 now)", 0},
 		{"more than it bears beside new pages", 24, 4, "http://h1.test/1", 30 * time.Second,
-			"and it bears one in 14 s (needs more connections)", 9},
+			"and it bears one in 12 s (needs more connections)", 9},
 	} {
 		state, m := promising(t, c.hosts, 6, c.waiting)
 		m.Politeness.Connections = c.conn
@@ -145,7 +148,7 @@ func TestSeedsThatAreNotTakenOnAreAnsweredWith409(t *testing.T) {
 	n.o.Hosts.Politeness = m.Politeness
 	n.o.defined = &definition{Definition: reading.Definition{InForce: *m}}
 	body := `{"seeds":["http://new.test/"`
-	for i := range 12 {
+	for i := range 15 {
 		body += fmt.Sprintf(`,"http://new%d.test/"`, i)
 	}
 	answer := httptest.NewRecorder()

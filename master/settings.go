@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"henro/actors/reading"
 	"henro/store/fsync"
@@ -19,6 +20,7 @@ func SettingsOf(o *Options) reading.Settings {
 // Options are the options of the crawl, with S and C as they are now.
 func (n *Node) Options() Options {
 	o := n.o
+	o.Hosts.Politeness.At = time.Now()
 	if r := n.seen.sent.Load(); r != nil {
 		o.Hosts.Politeness.Servers, o.Hosts.Politeness.Connections = r.Servers, r.Connections
 	}
@@ -28,7 +30,7 @@ func (n *Node) Options() Options {
 // settings are the settings in force, with S and C as they are now.
 func (n *Node) settings() *reading.Settings {
 	m, now := n.o.defined.settings(), n.Options().Hosts.Politeness
-	m.Politeness.Servers, m.Politeness.Connections = now.Servers, now.Connections
+	m.Politeness.Servers, m.Politeness.Connections, m.Politeness.At = now.Servers, now.Connections, now.At
 	return &m
 }
 

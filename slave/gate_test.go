@@ -133,6 +133,30 @@ func TestARestingHostHoldsNoConnection(t *testing.T) {
 	})
 }
 
+// TestTheNextLeasesAreWantedBeforeTheLastAreForgotten: eight leases end together. Hosts are wanted in their place as
+// long as their successors are on their way.
+func TestTheNextLeasesAreWantedBeforeTheLastAreForgotten(t *testing.T) {
+	web := fakeweb.Options{Seed: 1, Hosts: 8, Pages: 1}
+	inSchool(t, web, func(o *Options) { o.Connections = 2 }, func(s *school) {
+		for host := range 8 {
+			s.lend(uint64(host+1), host, 1)
+			actortest.Pass(time.Second)
+		}
+		actortest.Pass(20 * time.Second)
+		for host := range 8 {
+			s.master.Tell(s.slave, &messages.Stored{Leases: []uint64{uint64(host + 1)}, Seqs: []uint64{100}, Term: 1})
+		}
+		actortest.TakeOf[*messages.WorkRequested](s.master)
+		actortest.Pass(20 * time.Second)
+		asked := actortest.TakeOf[*messages.WorkRequested](s.master)
+		if first, last := asked[0], asked[len(asked)-1]; first.HostSlots != 2*2+2 || last.HostSlots != 2*2 ||
+			len(first.Held) > 0 {
+			t.Errorf("hosts wanted after leases ended: %d, and later %d; held %v", first.HostSlots, last.HostSlots,
+				first.Held)
+		}
+	})
+}
+
 // underWay is how many requests of a log were under way together at most, and how close two of one host came.
 func underWay(log []fakeweb.Entry) (most int, closest time.Duration) {
 	ends := map[string]time.Time{}

@@ -303,9 +303,13 @@ func (s *Slave) welcome(ctx actor.Context, m *messages.SlaveWelcomed) {
 	s.ask(ctx)
 }
 
+// turnover is for how many requests for work a lease that has ended counts beside those that are held: its successor
+// is on its way. To store the end of one and the beginning of the next takes up to a second each.
+const turnover = 4
+
 func (s *Slave) ask(ctx actor.Context) {
 	use := s.gate.use()
-	slots := min(s.o.Leases(), 2*s.o.Connections+use.resting)
+	slots := min(s.o.Leases(), 2*s.o.Connections+use.resting+turnover*len(s.ended)/askedKept)
 	if s.draining || s.room.lacking {
 		slots = 0
 	}

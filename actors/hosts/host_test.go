@@ -447,8 +447,8 @@ func TestAHostThatFailedKnowsWhatWasAnnounced(t *testing.T) {
 			t.Errorf("written: %+v, want the link that the new scope takes", writes)
 		}
 		h.tell(&protocol.Lend{Lease: 7, Slave: "s", Boot: "b", Until: time.Now().Add(time.Hour)})
-		if lent := actortest.TakeOf[*protocol.Lent](h.master); len(lent) != 1 || lent[0].Task.Ratio != 7 {
-			t.Errorf("lent: %+v, want S/C = 7", lent)
+		if lent := actortest.TakeOf[*protocol.Lent](h.master); len(lent) != 1 || lent[0].Task.Ratio != 6 {
+			t.Errorf("lent: %+v, want S/C − 1 = 6", lent)
 		}
 	})
 }

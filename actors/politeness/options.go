@@ -19,11 +19,14 @@ type Options struct {
 	// archive).
 	LargeHostFloor time.Duration
 	LargeHostPages int
-	// Servers S and Connections C: a visit that took e is followed by an interval of at least (S/C)·e (9), so that C
-	// connections suffice for S hosts asked side by side. 0 of either: the resources are not looked at (S/C = 1).
+	// Servers S and Connections C: from the start of a visit that took e to that of the next are at least (S/C)·e (9),
+	// so that C connections suffice for S hosts asked side by side. 0 of either: the resources are not looked at.
 	Servers, Connections int
-	// LeastRatio is the least S/C that is reckoned with, so that a slow host rests also while the crawler is idle.
-	// Default 2: it answers at most half of the time. (The rule of thumb of ten times the fetch time is 10.)
+	// At is the moment at which a verdict is asked for, in a crawl that runs: a host that has not been asked for long
+	// is not feasible. The zero time: only visits that were made tell.
+	At time.Time `json:"-"`
+	// LeastRatio is how long a host rests after a visit, in times of what that took, also while the crawler is idle.
+	// Default 2: it answers at most a third of the time. (The rule of thumb of ten times the fetch time is 10.)
 	LeastRatio float64
 	// MaxCrawlDelay bounds how much of a host's Crawl-delay is obeyed. Default 5 minutes: 288 pages a day.
 	MaxCrawlDelay time.Duration
@@ -96,21 +99,22 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Ratio returns S/C as it is reckoned with: at least LeastRatio.
+// Ratio returns S/C as it is reckoned with: at least LeastRatio + 1.
 func (o *Options) Ratio() float64 {
-	r := max(o.LeastRatio, 1)
+	r := max(o.LeastRatio, 1) + 1
 	if o.Servers > 0 && o.Connections > 0 {
 		r = max(r, float64(o.Servers)/float64(o.Connections))
 	}
 	return r
 }
 
-// Pace returns S/C for a caller that keeps the time itself: 0 when hosts of one's own are not paced.
+// Pace returns how long a host rests from the end of a visit on, in times of what that took, so that I ≥ (S/C)·e from
+// its start on: S/C − 1, and 0 when hosts of one's own are not paced.
 func (o *Options) Pace() float64 {
 	if o.Floor == 0 {
 		return 0
 	}
-	return o.Ratio()
+	return o.Ratio() - 1
 }
 
 // floor returns the floor for a host of so many pages.

@@ -9,17 +9,17 @@
 //
 // To the lower bound come what is owed to the host: a floor, its Crawl-delay, and rest after failures:
 //
-//	I = max(floor, (S/C)·e, crawl-delay, back-off)
+//	max(floor, (S/C − 1)·e, crawl-delay, back-off)
 //
-// In henro the interval runs from the end of a request (the Host sees to that), so a host is feasible if 1/L ≥ I + e.
-// If it is not, what binds is its answers, our connections or the interval that it is owed (Verdict), and its pages
-// must be visited less often: see Relief.
+// In henro that runs from the end of a request, so a host is feasible if 1/L ≥ that + e. If it is not, what binds is
+// its answers, our connections or the interval that it is owed (Verdict), and its pages must be visited less often: see
+// Relief.
 //
 // The unit of politeness is whatever one State is kept for: a host; or one address or registrable domain, when the
 // crawl lets all their names share a clock.
 //
 // Invariants:
-//   - NextAllowed never moves back, and after a visit is at least one Interval after its start.
+//   - NextAllowed never moves back, and after a visit is at least one Interval after its end.
 //   - With L ≤ 1/I nothing but the page timetable, the floor, the fetch time, the host's wishes and back-off slow a
 //     host down.
 //   - L equals the sum recomputed from scratch, exactly, after any number of changes.
@@ -101,7 +101,7 @@ func (s *State) Failures() int { return int(s.failures) }
 // SetCrawlDelay notes what robots.txt asks for; 0 when it asks for nothing.
 func (s *State) SetCrawlDelay(d time.Duration) { s.crawlDelay = max(d, 0) }
 
-// Interval returns I, the least time between two requests.
+// Interval returns the least time from the end of a request to the start of the next.
 func (s *State) Interval(o *Options) time.Duration {
 	return max(s.pace(o, s.took), s.backoff(o))
 }
@@ -127,7 +127,7 @@ func (s *State) wishes(o *Options, e time.Duration) time.Duration {
 	if o.Floor == 0 {
 		return 0
 	}
-	return max(times(e, o.Ratio()), min(s.crawlDelay, o.MaxCrawlDelay))
+	return max(times(e, o.Pace()), min(s.crawlDelay, o.MaxCrawlDelay))
 }
 
 // Pace returns the interval without back-off: what others who share the host's clock have to wait for after a visit of
@@ -176,7 +176,7 @@ func (s *State) Observe(o *Options, v Visit, started time.Time) {
 		}
 		s.rest = max(s.rest, after(ended, rest))
 	}
-	s.next = max(s.next, after(started, s.Interval(o)), after(ended, 0), s.rest)
+	s.next = max(s.next, after(ended, s.Interval(o)), s.rest)
 }
 
 // maxLevel bounds failures: beyond it no back-off grows, and a host that returns is forgiven in six successes.
@@ -244,10 +244,10 @@ func (s *State) Verdict(o *Options, timetable *revisit.Options, newWait bool) Ve
 }
 
 // Judge returns the verdict on a timetable that asks for so many visits per second. While new pages wait they get half
-// of the host's time, so that 1/L is half as long. The interval runs from the end of a request, so with L of that, I
-// for max e, and (S/C) of as many connections as one likes being LeastRatio, which stands where the paper has 1,
+// of the host's time, so that 1/L is half as long. With L of that, I from one start to the next for max e, and (S/C) of
+// as many connections as one likes being LeastRatio + 1, which stands where the paper has 1,
 //
-//	1/L ≥ I + max e                 feasible, unless visits came late
+//	1/L ≥ I                         feasible, unless visits come late
 //	1/L < (LeastRatio + 1) · max e  overloaded whatever the resources
 //	I = (S/C) · max e               needs more connections
 //	otherwise                       needs a shorter interval
@@ -262,7 +262,7 @@ func (s *State) Judge(o *Options, load float64, newWait bool) Verdict {
 	ample.Servers, ample.Connections = 0, 0
 	switch {
 	case upper >= s.cycle(o):
-		if s.Late() > LateShare {
+		if s.Late() > LateShare || s.passedOver(o.At) {
 			return Behind
 		}
 		return Feasible
@@ -272,6 +272,12 @@ func (s *State) Judge(o *Options, load float64, newWait bool) Verdict {
 		return NeedsConnections
 	}
 	return NeedsInterval
+}
+
+// passedOver reports that the host might be asked, and has not been for so long that a page of its mean interval
+// 1/(L/pages) is visited later than an interval after its time.
+func (s *State) passedOver(at time.Time) bool {
+	return s.next > 0 && at.Sub(s.NextAllowed()).Seconds()*s.Load() > 2*float64(s.pages)
 }
 
 // cycle is the time from the start of one request to that of the next, back-off left out.

@@ -115,9 +115,9 @@ func TestInterval(t *testing.T) {
 	}{
 		{"a host never asked has the floor", polite, 0, 0, 0, 5 * time.Second},
 		{"a fast host has the floor", polite, 0, 100 * time.Millisecond, 0, 5 * time.Second},
-		{"a slow host rests as long as it works", polite, 0, 20 * time.Second, 0, 40 * time.Second},
-		{"(9): S/C = 100 and the paper's mean fetch time", busy, 0, 845 * time.Millisecond, 0,
-			84500 * time.Millisecond},
+		{"a slow host rests twice as long as it works", polite, 0, 20 * time.Second, 0, 40 * time.Second},
+		{"(9): S/C = 100 and the paper's mean fetch time, 84.5 s from start to start", busy, 0, 845 * time.Millisecond,
+			0, 83655 * time.Millisecond},
 		{"Crawl-delay above the floor", polite, 0, 0, 30 * time.Second, 30 * time.Second},
 		{"Crawl-delay below the floor", polite, 0, 0, time.Second, 5 * time.Second},
 		{"Crawl-delay beyond its bound", polite, 0, 0, time.Hour, 5 * time.Minute},
@@ -135,7 +135,7 @@ func TestInterval(t *testing.T) {
 		s.SetCrawlDelay(c.delay)
 		if c.took > 0 {
 			s.Observe(&c.o, Visit{Took: c.took}, start)
-			if want := start.Add(max(c.want, c.took)); !s.NextAllowed().Equal(want) {
+			if want := start.Add(c.took + c.want); !s.NextAllowed().Equal(want) {
 				t.Errorf("%s: next at %v, want %v", c.name, s.NextAllowed(), want)
 			}
 		}
@@ -156,9 +156,8 @@ func TestVerdict(t *testing.T) {
 		{"no pages", 1, 1, time.Second, time.Second, 0, 0, Feasible},
 		{"a page a minute, half a second each", 1, 1, time.Second, 500 * time.Millisecond, time.Minute, 0, Feasible},
 		{"R = 60 below S/C = 100", 3200, 32, time.Second, time.Second, time.Minute, 0, NeedsConnections},
-		{"R = 60 at S/C = 60, which runs from the end of a request", 60, 1, time.Second, time.Second, time.Minute, 0,
-			NeedsConnections},
-		{"R = 61 at S/C = 60", 60, 1, time.Second, time.Second, 61 * time.Second, 0, Feasible},
+		{"R = 60 at S/C = 61", 61, 1, time.Second, time.Second, time.Minute, 0, NeedsConnections},
+		{"R = 60 at S/C = 60", 60, 1, time.Second, time.Second, time.Minute, 0, Feasible},
 		{"1/L between the floor and the floor with e", 1, 1, 5 * time.Second, time.Second, 5500 * time.Millisecond, 0,
 			NeedsInterval},
 		{"R < 1", 1, 1, time.Millisecond, 2 * time.Minute, time.Minute, 0, Overloaded},
@@ -286,8 +285,8 @@ func TestNextAllowedNeverMovesBack(t *testing.T) {
 				v := Visit{Took: time.Duration(rnd.IntN(3e9)), Outcome: Outcome(rnd.IntN(int(outcomes))),
 					RetryAfter: time.Duration(rnd.IntN(1e9)) * 100}
 				s.Observe(&o, v, now)
-				if s.NextAllowed().Before(now.Add(max(v.Took, s.Interval(&o)))) {
-					t.Fatalf("next at %v, less than %v after %v", s.NextAllowed(), s.Interval(&o), now)
+				if s.NextAllowed().Before(now.Add(v.Took + s.Interval(&o))) {
+					t.Fatalf("next at %v, less than %v after %v + %v", s.NextAllowed(), s.Interval(&o), now, v.Took)
 				}
 			}
 			if s.NextAllowed().Before(before) {
@@ -534,7 +533,7 @@ func TestExplain(t *testing.T) {
 				s.AddPage(20 * time.Second)
 			},
 			"one request in 8s: 2 times the 4s that the latest fetch took; the timetable of 1 pages needs one in " +
-				"20s: feasible (R = 5, S/C = 2)",
+				"20s: feasible (R = 5, S/C = 3)",
 		},
 		{
 			"infeasible", o, func(s *State) {
@@ -615,6 +614,14 @@ func TestAHostWhoseVisitsCameLateIsNotFeasible(t *testing.T) {
 	if judged() != Feasible {
 		t.Errorf("in time for long: %v, %.3f late", judged(), s.Late())
 	}
+	o.At = s.NextAllowed().Add(2 * time.Minute)
+	if judged() != Feasible {
+		t.Errorf("not asked for two intervals of its page: %v", judged())
+	}
+	if o.At = o.At.Add(time.Second); judged() != Behind {
+		t.Errorf("not asked for longer: %v", judged())
+	}
+	o.At = time.Time{}
 	if s.Judge(&o, 1./11, true) != NeedsInterval || s.Judge(&o, 1./13, true) != Feasible {
 		t.Errorf("while new pages take every other turn: %v, %v", s.Judge(&o, 1./11, true), s.Judge(&o, 1./13, true))
 	}

@@ -111,9 +111,12 @@ func (w promised) newPages(t *testing.T) {
 	}
 }
 
-// bears is the share of the time for which all connections can be occupied while no host is asked before its floor.
+// bears is the share of the time for which all connections can be occupied while no host is asked before its interval
+// is over. Equation (9) bounds nothing here: S hosts that are each asked every (S/C)·e occupy C connections. But each
+// host is owed the floor, and a rest of LeastRatio times its answer, however many connections are free.
 func (w promised) bears() float64 {
-	return min(1, float64(w.hosts)/(promiseFloor+w.e).Seconds()*w.e.Seconds()/float64(w.connections))
+	rest := max(promiseFloor, time.Duration(politeness.DefaultOptions().LeastRatio*float64(w.e)))
+	return min(1, float64(w.hosts)/(rest+w.e).Seconds()*w.e.Seconds()/float64(w.connections))
 }
 
 // revisits: hosts whose timetables ask for 0.7 of what connections and intervals bear. The time queue lets a page come
