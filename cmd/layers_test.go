@@ -503,3 +503,44 @@ func requirements(t *testing.T) []string {
 	}
 	return modules
 }
+
+// What is planned in the Master, the Hosts and the Partitions, and in what they are made of, is planned by floor.Now:
+// the wall clock may be set while they run. What reads the wall clock all the same is named here, with what for.
+func TestWhatIsPlannedFollowsNoClockThatIsSet(t *testing.T) {
+	reads := map[string]int{ // spans are measured by the monotonic clock
+		"actors/groupcommit/groupcommit.go": 5, // how long a commit is waited for, and takes
+		"actors/partition/due.go":           1, // that commit
+		"actors/partition/finder.go":        4, // how long it searches, and rests
+		"actors/partition/partition.go":     3, // how long a commit is waited for, and takes
+		"master/alias.go":                   1, // dates of what people do and look at
+		"master/api.go":                     1,
+		"master/changed.go":                 1,
+		"master/definition.go":              2,
+		"master/foresight.go":               2, // how long it reckons
+		"master/master.go":                  4, // hours of the crawl, how long it runs, clocks held against another
+		"master/node.go":                    2,
+		"master/order.go":                   1, // how long the crawl runs
+		"master/round.go":                   3, // when a round began
+		"master/run.go":                     1,
+		"master/settings.go":                1,
+		"master/status.go":                  1,
+	}
+	for _, dir := range []string{"actors/host", "actors/hosts", "actors/partition", "actors/groupcommit", "master",
+		"master/course", "master/lending", "master/frontier"} {
+		files, err := filepath.Glob(filepath.Join("..", dir, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no files in %s, %v", dir, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := strings.TrimPrefix(filepath.ToSlash(file), "../")
+			found := len(regexp.MustCompile(`\btime\.(Now|Since|Until)\(`).FindAll(text, -1))
+			if !strings.HasSuffix(name, "_test.go") && found != reads[name] {
+				t.Errorf("%s reads the wall clock in %d places, and %d are named", name, found, reads[name])
+			}
+		}
+	}
+}

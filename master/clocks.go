@@ -79,7 +79,7 @@ func restoreClocks(o *Options, state *store.State, now time.Time) (*lending.Cloc
 				return fmt.Errorf("politeness of %s: %w", h.Name, err)
 			}
 			pace := s.Pace(&o.Hosts.Politeness)
-			if at := h.NextAllowed.Add(pace - s.Interval(&o.Hosts.Politeness)); at.After(now) {
+			if at := h.NextAllowed.Add(pace - s.Interval(&o.Hosts.Politeness) - h.SetBack(now)); at.After(now) {
 				until[h.Name] = at
 			}
 			return nil

@@ -120,7 +120,7 @@ func newMaster(o Options, state *store.State, clocks *lending.Clocks, done chan<
 		Requisites: o.Hosts.Admission.Requisites != 0, Visited: o.visited, Partitions: len(state.Partitions),
 		Drained: o.Run.Drained, Clocks: clocks, Names: o.Unit == UnitIP,
 		Debug: log.Logger.IsLevelEnabled(logrus.DebugLevel)}
-	m.desk = lending.New(&m.lending, time.Now())
+	m.desk = lending.New(&m.lending, floor.Now())
 	if m.begun = o.Run.Begun; m.begun.IsZero() {
 		m.begun = time.Now()
 	}
@@ -268,7 +268,7 @@ func (m *Master) lend(ctx actor.Context, fact any) {
 		from = sender
 	}
 	open := m.desk.OpenCount()
-	effects, known := m.desk.Updated(time.Now(), from, fact)
+	effects, known := m.desk.Updated(floor.Now(), from, fact)
 	if !known {
 		panic(fmt.Errorf("the lending does not know %T", fact))
 	}
@@ -380,7 +380,7 @@ func (m *Master) drawTasks(ctx actor.Context) {
 	if m.tasks == nil || !m.course.Draws() {
 		return
 	}
-	soon := time.Now().Add(m.o.Hosts.Politeness.Floor + m.o.Hosts.LookAhead)
+	soon := floor.Now().Add(m.o.Hosts.Politeness.Floor + m.o.Hosts.LookAhead)
 	connections, _ := m.desk.Connections()
 	if free := connections - m.desk.OpenCount() - m.desk.ReadyBefore(soon); free > 0 {
 		m.tell(ctx, &course.SeedsSent{Writes: 1})

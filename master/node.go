@@ -102,7 +102,7 @@ func Start(system *actor.ActorSystem, o Options, log *logrus.Entry) (*Node, erro
 	if err != nil {
 		return nil, errors.Join(err, n.closeState())
 	}
-	clocks, err := restoreClocks(&o, state, time.Now())
+	clocks, err := restoreClocks(&o, state, floor.Now())
 	if err != nil {
 		return nil, errors.Join(err, n.closeState())
 	}

@@ -86,7 +86,7 @@ func (m *Master) status() *Status {
 	c := m.course.Status()
 	s := Status{State: c.State, End: c.End, Totals: c.Totals, Hosts: c.Hosts, Waiting: c.Waiting, Queued: c.Queued,
 		Due: c.Due, Known: c.Known, Opens: c.Opens, Leases: m.desk.OpenCount(), Tasks: m.drawn,
-		Slaves: m.desk.Slaves(time.Now()), Stalled: c.Stalled, Stalls: c.Stalls, Round: c.Round,
+		Slaves: m.desk.Slaves(floor.Now()), Stalled: c.Stalled, Stalls: c.Stalls, Round: c.Round,
 		Failures: m.latest.clone(), Whole: m.seen.whole.Load(), Seconds: time.Since(m.begun).Seconds()}
 	if m.o.defined != nil {
 		s.Seeds, s.SeedCount = m.o.defined.named()

@@ -199,6 +199,9 @@ type HostRecord struct {
 	Load    float64 // L = Σ 1/T over the pages to be visited again, per second: equation (6)
 }
 
+// SetBack is by how much the clock was set back since the host was asked, as far as that shows.
+func (h *HostRecord) SetBack(now time.Time) time.Duration { return max(0, h.AskedAt.Sub(now)) }
+
 // Failure is a request that a host failed: it did not answer, or with a 5xx or 429.
 type Failure struct {
 	At     time.Time // zero: there was none

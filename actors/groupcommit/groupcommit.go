@@ -49,7 +49,7 @@ type Group[B any] struct {
 // Start spawns the child. Begin makes a batch. Store stores it; it is called by the child, and returns an error if the
 // batch is to be stored again as it is.
 func (g *Group[B]) Start(ctx actor.Context, child string, begin func(now time.Time) *B, store func(*B) error) {
-	g.begin, g.store, g.Next = begin, store, begin(time.Now())
+	g.begin, g.store, g.Next = begin, store, begin(floor.Now())
 	g.child = floor.SpawnAs(ctx, actor.PropsFromFunc(func(ctx actor.Context) {
 		if m, ok := ctx.Message().(*hand); ok {
 			m.over()
@@ -86,7 +86,7 @@ func (g *Group[B]) Turn(ctx actor.Context, seal func(*B)) {
 	g.busy, g.At = true, time.Now()
 	if g.Storing == nil {
 		seal(g.Next)
-		g.Storing, g.Next, g.due = g.Next, g.begin(g.At), time.Time{}
+		g.Storing, g.Next, g.due = g.Next, g.begin(floor.Now()), time.Time{}
 	}
 	ctx.Request(g.child, &hand{g.storeNow})
 }

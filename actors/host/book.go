@@ -222,13 +222,15 @@ func (b *Book) takeFound(m *protocol.PagesFound) {
 
 // restore begins with what is on disk.
 func (b *Book) restore(m *protocol.HostRestored) {
-	b.record, b.clock.askedAt = m.Record, m.Record.AskedAt
+	back := m.Record.SetBack(b.now)
+	b.record, b.clock.askedAt = m.Record, m.Record.AskedAt.Add(-back)
 	if len(m.Record.Politeness) > 0 {
 		if err := b.clock.UnmarshalBinary(m.Record.Politeness); err != nil {
 			panic(fmt.Errorf("politeness of %s: %w", b.name, err))
 		}
 	}
-	b.clock.Allow(m.Record.NextAllowed)
+	b.clock.SetBack(back)
+	b.clock.Allow(m.Record.NextAllowed.Add(-back))
 	if b.now.Before(b.record.RobotsUntil) {
 		b.robots.rules = b.robots.kept()
 	}

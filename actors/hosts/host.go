@@ -1,8 +1,6 @@
 package hosts
 
 import (
-	"time"
-
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
@@ -122,7 +120,7 @@ func (h *Host) unstash(ctx actor.Context) {
 func (h *Host) awake(ctx actor.Context) { h.take(ctx, ctx.Message()) }
 
 func (h *Host) take(ctx actor.Context, fact any) {
-	effects, known := h.book.Updated(time.Now(), fact)
+	effects, known := h.book.Updated(floor.Now(), fact)
 	if !known {
 		floor.Unhandled(ctx, h.log)
 	}

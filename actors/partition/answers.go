@@ -8,6 +8,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"henro/actors/floor"
 	"henro/actors/protocol"
 	"henro/store"
 	"henro/store/fingerprint"
@@ -139,7 +140,7 @@ func (p *Partition) reportQuiet(ctx actor.Context, m *protocol.QuietAsked) {
 	}
 	if p.o.Rounds { // a slot that has not been read and opens within minutes may hold pages that were just made due
 		at, err := p.disk.Pages.NextDue(p.due.after)
-		if err != nil || !at.IsZero() && time.Until(at) < dueEarliest+time.Minute {
+		if err != nil || !at.IsZero() && at.Sub(floor.Now()) < dueEarliest+time.Minute {
 			unsettled++
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"henro/actors/floor"
 	"henro/actors/protocol"
 	"henro/store"
 )
@@ -19,7 +20,7 @@ type openDue struct{ asked bool }
 // openDue puts the pages of slots that have opened into the lines of their hosts, as far as there is room, and tells
 // the Hosts. Every commit splits coarse slots that have come near; if no commit is on its way, one is made for that.
 func (p *Partition) openDue(ctx actor.Context, asked bool) {
-	d, now, more := &p.due, time.Now(), false
+	d, now, more := &p.due, floor.Now(), false
 	if d.open(now, asked) {
 		entries, after, err := p.disk.Due(d.until, d.after, dueBatch)
 		if err != nil {
@@ -36,7 +37,7 @@ func (p *Partition) openDue(ctx actor.Context, asked bool) {
 	case more:
 		ctx.Send(ctx.Self(), &openDue{}) // behind what is in the mailbox already
 	case !d.full && p.group.Idle():
-		p.group.By(ctx, now) // settle goes on with awaitDue
+		p.group.By(ctx, time.Now()) // settle goes on with awaitDue
 	default:
 		p.awaitDue(ctx)
 	}
@@ -51,7 +52,7 @@ func (p *Partition) awaitDue(ctx actor.Context) {
 			panic(fmt.Errorf("read the next due time: %w", err))
 		}
 	}
-	if wait, ok := p.due.wait(time.Now(), next); ok {
+	if wait, ok := p.due.wait(floor.Now(), next); ok {
 		p.dueClock.After(ctx, wait, &openDue{})
 	}
 }

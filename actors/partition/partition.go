@@ -379,7 +379,7 @@ func (p *Partition) bringForward(ctx actor.Context, m *protocol.PagesFound) {
 	moved := false
 	for i := range m.Entries {
 		entry := m.Entries[i]
-		if now := time.Now(); entry.Page.Next.IsZero() || entry.Page.Next.After(now) {
+		if now := floor.Now(); entry.Page.Next.IsZero() || entry.Page.Next.After(now) {
 			entry.Page.Next = now
 			p.group.Next.Move(entry.Position, entry.Page)
 			p.wrote(ctx, nil, urgent)

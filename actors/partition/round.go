@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"henro/actors/floor"
 	"henro/actors/protocol"
 	"henro/store"
 )
@@ -15,7 +16,7 @@ import (
 func (p *Partition) beginRound(ctx actor.Context, m *protocol.RoundBegun) {
 	p.round.begun, p.round.retrying = m.At, map[string]struct{}{}
 	p.due.reset() // pages that were passed over are due now
-	now := time.Now()
+	now := floor.Now()
 	p.sweep(ctx, &protocol.Sweep{Moves: func(page *store.Page) bool { return inRound(page, m.At, now) }})
 }
 

@@ -38,7 +38,7 @@ func (p *Partition) sweep(ctx actor.Context, order *protocol.Sweep) {
 			note, _ := NoteOf(what.disk, order.Host, name, key)
 			return note
 		}
-		what.moves = func(page *store.Page) bool { return waitsAgain(page, order, note, time.Now()) }
+		what.moves = func(page *store.Page) bool { return waitsAgain(page, order, note, floor.Now()) }
 	}
 	if p.sweeps = append(p.sweeps, what); len(p.sweeps) <= sweepsMost {
 		what.spawn(ctx)

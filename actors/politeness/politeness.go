@@ -19,7 +19,8 @@
 // crawl lets all their names share a clock.
 //
 // Invariants:
-//   - NextAllowed never moves back, and after a visit is at least one Interval after its end.
+//   - NextAllowed never moves back but with the clock (SetBack), and after a visit is at least one Interval after its
+//     end.
 //   - With L ≤ 1/I nothing but the page timetable, the floor, the fetch time, the host's wishes and back-off slow a
 //     host down.
 //   - L equals the sum recomputed from scratch, exactly, after any number of changes.
@@ -185,6 +186,13 @@ const maxLevel = 24
 // Allow raises NextAllowed to at, if that is later: the host may not be asked before, since a lease was given until
 // then, say.
 func (s *State) Allow(at time.Time) { s.next = max(s.next, after(at, 0)) }
+
+// SetBack follows a clock that was set back by so much since the state was kept: what is owed is as long as before.
+func (s *State) SetBack(by time.Duration) {
+	for _, at := range []*int64{&s.next, &s.rest, &s.lastOK} {
+		*at = max(0, *at-by.Milliseconds())
+	}
+}
 
 // AllowAfter raises NextAllowed to a wait from now on, prolonged at random as rests are.
 func (s *State) AllowAfter(o *Options, wait time.Duration, now time.Time) {

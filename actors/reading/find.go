@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
+	"henro/actors/floor"
 	"henro/actors/known"
 	"henro/actors/stoplist"
 	"henro/messages"
@@ -58,7 +58,7 @@ func (c *Crawl) Record(raw string) (*PageFound, error) {
 		return nil, err
 	}
 	return &PageFound{Page: entry.Page, Role: entry.Page.Flags.Role(), Cause: entry.Page.Cause(), Place: place.String(),
-		Says: explainPage(&entry.Page, place, &host, rules, c.Settings, time.Now())}, nil
+		Says: explainPage(&entry.Page, place, &host, rules, c.Settings, floor.Now())}, nil
 }
 
 // Lent are the hosts that are lent, by their names.
@@ -115,7 +115,7 @@ func (c *Crawl) host(record store.HostRecord) (*HostFound, error) {
 	if err != nil {
 		return nil, err
 	}
-	schedule, says, err := explainHost(&record, c.Settings, time.Now())
+	schedule, says, err := explainHost(&record, c.Settings, floor.Now())
 	if err != nil {
 		return nil, err
 	}

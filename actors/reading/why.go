@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"henro/actors/admission"
+	"henro/actors/floor"
 	"henro/actors/topic"
 	"henro/messages"
 	"henro/messages/speech"
@@ -79,7 +80,7 @@ func (c *Crawl) Why(ctx context.Context, subject string) (*WhyFound, error) {
 			return nil, err
 		}
 	}
-	w.Answer = w.sentence(isURL, of, time.Now())
+	w.Answer = w.sentence(isURL, of, floor.Now())
 	return w, nil
 }
 

@@ -24,6 +24,7 @@ import (
 
 	"henro/actors/console"
 	"henro/actors/figures"
+	"henro/actors/floor"
 )
 
 // Options are those of a dashboard.
@@ -102,7 +103,7 @@ func (d *Dashboard) sample(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		if status, err := d.crawl.Status(ctx); err == nil {
-			d.history.add(time.Now(), status)
+			d.history.add(floor.Now(), status)
 		}
 		select {
 		case <-ctx.Done():

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"henro/actors/floor"
 	"henro/master"
 	"henro/messages/weburl"
 )
@@ -87,7 +88,7 @@ const behindAfter = 10 * time.Second
 func (d *Dashboard) newPage(r *http.Request, v *view) *page {
 	w := wordsOf(r)
 	p := &page{View: v.name, Tab: v.tab, Theme: themeOf(r), Path: r.URL.RequestURI(), Dir: d.crawl.Options().Dir,
-		Now: time.Now(), words: w}
+		Now: floor.Now(), words: w}
 	p.Zone = p.Now.Format(zoneForm)
 	_, p.East = p.Now.Zone()
 	var at time.Time

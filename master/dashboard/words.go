@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/language"
 
 	"henro/actors/figures"
+	"henro/actors/floor"
 	"henro/messages/speech"
 )
 
@@ -59,7 +60,7 @@ func (w *words) fact(value any) any {
 	case figures.Seconds:
 		return w.seconds(float64(v))
 	case time.Time:
-		return w.clock(v, time.Now())
+		return w.clock(v, floor.Now())
 	case int, uint8, uint16, uint32, uint64:
 		if w.speech.Words != nil { // English sentences have %d
 			return n(v)
