@@ -522,7 +522,6 @@ func TestWhatIsPlannedFollowsNoClockThatIsSet(t *testing.T) {
 		"master/order.go":                   1, // how long the crawl runs
 		"master/round.go":                   3, // when a round began
 		"master/run.go":                     1,
-		"master/settings.go":                1,
 		"master/status.go":                  1,
 	}
 	for _, dir := range []string{"actors/host", "actors/hosts", "actors/partition", "actors/groupcommit", "master",

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"time"
 
+	"henro/actors/floor"
 	"henro/actors/reading"
 	"henro/store/fsync"
 )
@@ -20,7 +20,7 @@ func SettingsOf(o *Options) reading.Settings {
 // Options are the options of the crawl, with S and C as they are now.
 func (n *Node) Options() Options {
 	o := n.o
-	o.Hosts.Politeness.At = time.Now()
+	o.Hosts.Politeness.At = floor.Now()
 	if r := n.seen.sent.Load(); r != nil {
 		o.Hosts.Politeness.Servers, o.Hosts.Politeness.Connections = r.Servers, r.Connections
 	}

@@ -483,7 +483,8 @@ func ParseSeed(line string, depth int) (reading.Seed, error) {
 		value, ok := strings.CutPrefix(word, "depth=")
 		n, err := strconv.Atoi(value)
 		if !ok || err != nil || n < -1 {
-			return reading.Seed{}, Usage("seed %q: %q is not depth=N", raw, word)
+			return reading.Seed{}, Usage("seed %q: behind its URL stands %q, where only depth=N may; "+
+				"a space in a URL is %%20", line, word)
 		}
 		depth = n
 	}

@@ -313,8 +313,11 @@ func printHost(w io.Writer, h *reading.HostFound) error {
 		if !e.Until.IsZero() && !e.Until.After(now) {
 			word = "probation"
 		}
-		fmt.Fprintf(w, "%-9s %s until %s, listed %d times in a row: %s\n", word, e.Prefix, moment(e.Until), e.Rounds,
-			e.Evidence)
+		until := "for good"
+		if !e.Until.IsZero() {
+			until = "until " + moment(e.Until)
+		}
+		fmt.Fprintf(w, "%-9s %s %s, listed %d times in a row: %s\n", word, e.Prefix, until, e.Rounds, e.Evidence)
 	}
 	printURLRules(w, "URL rule  ", h.URLRules)
 	if len(h.Robots) == 0 {
