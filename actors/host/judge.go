@@ -33,6 +33,8 @@ type judge struct {
 	totals     protocol.Totals
 	reported   map[uint64]struct{} // of what was skipped, by URL and reason
 	unreadable bool                // a link was no URL: no parser of henro finds such a link
+	// URLs of this host, by fingerprint, that its own pages have named and that URL rules may learn from; namedKept
+	named map[uint64]struct{}
 	// of a sitemap: its entries for other hosts, by host; the robots.txt of a host must name the sitemap
 	elsewhere map[string][]outlink.Outlink
 	sampled   map[string]int // links that were put first because too little is known of their group, by its shape
@@ -45,6 +47,8 @@ const (
 	candidatesBegun = 16
 	// reportedKept bounds the skipped URLs that a host reports while it is awake: a trap has no end of them
 	reportedKept = 500
+	// namedKept bounds the URLs that are known to be named by the host itself; then they are forgotten
+	namedKept = 1 << 16
 )
 
 func newJudge(b *base, regions admission.Regions) *judge {
@@ -95,6 +99,12 @@ func (j *judge) take(l *outlink.Outlink, to *admission.Place) {
 	if u, err := weburl.Parse(l.URL); err != nil || u.Host() != to.Host {
 		j.unreadable = true // no request for it is possible
 		return
+	}
+	if to.Host == j.name && j.o.URLRules != NoURLRules && urlrules.Varies(l.URL) {
+		if j.named == nil || len(j.named) >= namedKept {
+			j.named = map[uint64]struct{}{}
+		}
+		j.named[fingerprint.URL(l.URL)] = struct{}{}
 	}
 	c := store.Candidate{URL: l.URL, Host: to.Host, From: j.number, Depth: to.Depth, DepthLeft: to.DepthLeft,
 		Redirects: to.Redirects, Requisite: to.Requisite, Band: min(to.Depth, store.LastBand)}

@@ -11,6 +11,7 @@ import (
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/store"
+	"henro/store/fingerprint"
 )
 
 // URLRules say what is made of differences between URLs that do not change the page (package urlrules).
@@ -85,7 +86,11 @@ func (r *ruleRoom) Saw(v *Visit) {
 		return
 	}
 	text := textOf(v.Fact, page, v.Links)
-	rules.Saw(page.URL, text, page.DepthLeft, r.now)
+	if _, named := r.judge.named[fingerprint.URL(page.URL)]; named || page.Depth == 0 || !urlrules.Varies(page.URL) {
+		rules.Saw(page.URL, text, page.DepthLeft, r.now)
+	} else {
+		rules.Met(page.URL, text, page.DepthLeft, r.now)
+	}
 	if r.o.URLRules != ApplyURLRules {
 		return
 	}

@@ -123,8 +123,9 @@ type entry struct {
 
 func minutes(t time.Time) uint32 { return uint32(max(0, t.Unix()) / 60) }
 
-// compare finds the pages whose URLs differ from a page's by one rule alone, and remembers the page.
-func (t *table) compare(rules []Rule, u *parts, url uint64, page entry, pair func(r *Rule, a, b *entry)) {
+// compare finds the pages whose URLs differ from a page's by one rule alone, and may remember the page.
+func (t *table) compare(rules []Rule, u *parts, url uint64, page entry, remember bool,
+	pair func(r *Rule, a, b *entry)) {
 	for i := range rules {
 		r := &rules[i]
 		at, value := u.place(r, url)
@@ -133,11 +134,13 @@ func (t *table) compare(rules []Rule, u *parts, url uint64, page entry, pair fun
 		if other := t.other(at, value, page.url); other != nil {
 			pair(r, &own, other)
 		}
-		if value != 0 {
+		if value != 0 && remember {
 			t.put(at, own)
 		}
 	}
-	t.put(place{url: url}, page)
+	if remember {
+		t.put(place{url: url}, page)
+	}
 }
 
 // place is where pages are remembered that are one with u but for what a rule is about, and the hash of that; 0: u has

@@ -1,11 +1,12 @@
 // Package urlrules learns which differences between URLs of one host do not change the page: a parameter, the default
 // document of a folder, a slash at the end, the case of the path, the order of parameters.
 //
-// The evidence is pages that were fetched under two URLs which differ in one of these alone. The same text confirms the
-// rule, once for each text; different texts within a Period, or a page on one side and a 404 on the other, contradict
-// it. A rule is applied after so many confirmations in a row, and after twice as many for each contradiction. Of a
-// parameter only those values are passed over that were seen to change nothing, until many different ones were: a
-// language or a sort order has few values, and each may be another page.
+// The evidence is pages that were fetched under two URLs which differ in one of these alone, and which the host itself
+// names: others could make URLs up so that a rule hides pages. The same text confirms the rule, once for each text;
+// different texts within a Period, or a page on one side and a 404 on the other, contradict it. A rule is applied after
+// so many confirmations in a row, and after twice as many for each contradiction. Of a parameter only those values are
+// passed over that were seen to change nothing, until many different ones were: a language or a sort order has few
+// values, and each may be another page.
 //
 // Applied rules make a key of a URL. A URL with the key of a page that was visited is not visited (Set.Spares), but for
 // some that test the rules: each fourth at first, after as many tests as confirmations were needed each 64th. What was
@@ -224,9 +225,28 @@ func (t *test) about(r *Rule) bool {
 	return r.Applied() && (slices.Contains(t.by, r.id()) || slices.Contains(t.By, r.id()))
 }
 
-// Saw learns from a visit of a URL, from which so many links may be followed. Text 0: the page was not had, or nothing
-// is known of its text.
+// Saw learns from a visit of a URL that the host itself has named, from which so many links may be followed. Text 0:
+// the page was not had, or nothing is known of its text.
 func (s *Set) Saw(url string, text uint64, left uint8, now time.Time) {
+	s.saw(url, text, left, now, true)
+}
+
+// Met is Saw of a URL that varies (Varies) and that no page of the host has named: another host may have made it up so
+// that a rule is learnt which hides other pages. It may contradict rules, and confirms none.
+func (s *Set) Met(url string, text uint64, left uint8, now time.Time) {
+	s.saw(url, text, left, now, false)
+}
+
+// Varies reports whether a URL has something that rules are about.
+func Varies(url string) bool {
+	u := split(url)
+	_, _, parameter := u.segment()
+	name := u.path[strings.LastIndexByte(u.path, '/')+1:]
+	return parameter || len(u.query) > 0 || name == "" && u.path != "/" ||
+		slices.Contains(documents, strings.ToLower(name)) || strings.ToLower(u.path) != u.path
+}
+
+func (s *Set) saw(url string, text uint64, left uint8, now time.Time, named bool) {
 	fp := fingerprint.URL(url)
 	t, tested := s.tests[fp]
 	delete(s.tests, fp)
@@ -238,8 +258,8 @@ func (s *Set) Saw(url string, text uint64, left uint8, now time.Time) {
 		s.note(&u)
 	}
 	page := entry{text: text, url: uint32(fp), at: minutes(now), left: left}
-	s.table.compare(s.rules, &u, fp, page, func(r *Rule, a, b *entry) {
-		if !tested {
+	s.table.compare(s.rules, &u, fp, page, named, func(r *Rule, a, b *entry) {
+		if !tested && (named || a.text != b.text) {
 			s.judge(r, a, b)
 		}
 	})
@@ -249,7 +269,7 @@ func (s *Set) Saw(url string, text uint64, left uint8, now time.Time) {
 		case !tested || !t.about(r) || now.Sub(t.At) > Period:
 		case text != t.Text:
 			s.contradict(r)
-		default:
+		case named:
 			r.Confirmed++
 			s.changed = true
 		}

@@ -92,3 +92,58 @@ func TestNoHostHidesThePagesOfAnother(t *testing.T) {
 		}
 	})
 }
+
+// Another host has no rule learnt by the URLs that it makes up: it links to pages of the honest host with a parameter
+// that changes none of these, and that names its items.
+func TestNoHostHasAnotherLearnURLRules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := func(r *fakeweb.Reply) bool {
+			r.HTML(http.StatusOK)
+			path, query, _ := strings.Cut(r.Target(), "?")
+			switch {
+			case r.Host() == "liar.test":
+				fmt.Fprint(r, "<main><p>Links.</p></main>")
+				for i := range 30 {
+					fmt.Fprintf(r, `<a href="http://honest.test/p%d">a page</a>`, i)
+					for n := range 10 {
+						fmt.Fprintf(r, `<a href="http://honest.test/p%d?id=%d">the same</a>`, i, n)
+					}
+				}
+			case path == "/":
+				fmt.Fprint(r, `<main><p>The items come late.</p><a href="/a">a link</a></main>`)
+			case len(path) == 2 && path < "/h":
+				fmt.Fprintf(r, `<main><p>Step %s.</p><a href="/%c">a link</a></main>`, path, path[1]+1)
+			case path == "/h":
+				fmt.Fprint(r, "<main><p>All items.</p></main>")
+				for i := range 40 {
+					fmt.Fprintf(r, `<a href="/item?id=%d">an item</a>`, i)
+				}
+			default:
+				fmt.Fprintf(r, "<main><p>It is %s with words of its own</p></main>", path)
+				if path == "/item" {
+					fmt.Fprintf(r, "<main><p>It is the item %s of many</p></main>", query)
+				}
+			}
+			return true
+		}
+		web, err := fakeweb.New(fakeweb.Options{Seed: 1, Guests: []fakeweb.Guest{
+			{Name: "honest.test", Answer: answer}, {Name: "liar.test", Answer: answer}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer web.Close()
+		dir := t.TempDir()
+		e := crawltest.Of(t, dir, web, -1, func(o *master.Options) { o.Hosts.URLRules = host.ApplyURLRules })
+		e.Seeds = crawltest.GuestSeeds(t, web)
+		crawltest.Run(t, e)
+		_, pages := crawltest.StateIn(t, dir)
+		for i := range 40 {
+			if url := fmt.Sprintf("http://honest.test/item?id=%d", i); pages[url].Status != http.StatusOK {
+				t.Errorf("%s was not visited: %s", url, pages[url].Says)
+			}
+		}
+		if len(pages) < 300 {
+			t.Errorf("%d pages: no test at all", len(pages))
+		}
+	})
+}
