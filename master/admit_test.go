@@ -147,6 +147,9 @@ func TestSeedsThatAreNotTakenOnAreAnsweredWith409(t *testing.T) {
 	n := &Node{state: state, o: DefaultOptions()}
 	n.o.Hosts.Politeness = m.Politeness
 	n.o.defined = &definition{Definition: reading.Definition{InForce: *m}}
+	if n.settings().Politeness.At.IsZero() {
+		t.Error("hosts that are not asked any more are not looked for")
+	}
 	body := `{"seeds":["http://new.test/"`
 	for i := range 15 {
 		body += fmt.Sprintf(`,"http://new%d.test/"`, i)

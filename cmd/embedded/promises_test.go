@@ -5,13 +5,20 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"henro/actors/actortest"
+	"henro/actors/console"
+	"henro/actors/figures"
 	"henro/actors/politeness"
+	"henro/actors/reading"
 	"henro/cmd/embedded/crawltest"
 	"henro/cmd/fakeweb"
 	"henro/master"
@@ -134,21 +141,7 @@ func (w promised) revisits(t *testing.T) {
 	byHost := fakeweb.ByHost(log)
 	end := log[len(log)-1].End
 	for _, entries := range byHost {
-		var due, missed int
-		last := map[string]time.Time{}
-		for _, entry := range append(entries, fakeweb.Entry{Start: end}) {
-			for path, at := range last {
-				if path == entry.Path {
-					due++
-				}
-				if (path == entry.Path || entry.Path == "") && entry.Start.Sub(at) > 2*every+time.Minute {
-					missed++
-				}
-			}
-			if entry.Path != "/robots.txt" {
-				last[entry.Path] = entry.Start
-			}
-		}
+		due, missed := revisitsOf(entries, end, every)
 		visits, late = visits+due, late+missed
 		if verdicts[entries[0].Origin()] == politeness.Feasible.String() {
 			feasible++
@@ -167,6 +160,119 @@ func (w promised) revisits(t *testing.T) {
 		t.Errorf("%d hosts are called feasible and more than %g of their visits were late", feasibleAndLate,
 			politeness.LateShare)
 	}
+}
+
+// revisitsOf is how many revisits a host had until a moment, and how many came, or were to come, more than an interval
+// after their time.
+func revisitsOf(entries []fakeweb.Entry, end time.Time, every time.Duration) (due, missed int) {
+	last := map[string]time.Time{}
+	for _, entry := range append(entries, fakeweb.Entry{Start: end}) {
+		for path, at := range last {
+			if path == entry.Path {
+				due++
+			}
+			if (path == entry.Path || entry.Path == "") && entry.Start.Sub(at) > 2*every+time.Minute {
+				missed++
+			}
+		}
+		if entry.Path != "/robots.txt" {
+			last[entry.Path] = entry.Start
+		}
+	}
+	return due, missed
+}
+
+// Hosts with six pages that are due every minute, each of which takes a second, are added to a crawl of two connections
+// until one is refused: the twentieth, with which Σe = C·τ. What was foretold of S/C and Σe/τ holds within 0.05, before
+// and after, and no host loses its timetable; with three more hosts all do, and are not called feasible.
+func TestHostsAreTakenOnUntilTimetablesWouldNotBeKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web, err := fakeweb.New(fakeweb.Options{Seed: 7, Hosts: 22, Domains: 22, Pages: 6, PageBytes: 256,
+			LogEntries: 1 << 20, Latency: fakeweb.Latency{Mean: time.Second},
+			Changes: fakeweb.Changes{Share: 1, Fastest: time.Second, Slowest: 2 * time.Second}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer web.Close()
+		crawl := crawltest.Of(t, t.TempDir(), web, -1, func(o *master.Options) {
+			o.Hosts.Politeness.Floor, o.Hosts.Continuous = promiseFloor, true
+			r := &o.Hosts.Revisit
+			r.Min, r.Max, r.PriorMean = time.Minute, time.Minute+time.Second, time.Minute
+			r.FirstMin, r.FirstMax = r.Min, r.Min
+		})
+		crawl.Work.Connections = 2
+		seeds := crawl.Seeds
+		crawl.Seeds = seeds[:17]
+		ctx, cancel := context.WithCancel(t.Context())
+		if _, err := crawl.Run(ctx, func(ctx context.Context, node *master.Node) error {
+			defer cancel()
+			api := console.New(console.Options{}, node.Routes())
+			add := func(seed reading.Seed) bool {
+				body := fmt.Sprintf(`{"seeds":[%q],"depth":-1}`, seed.URL)
+				asked := httptest.NewRequest("POST", "http://localhost/api/seeds", strings.NewReader(body))
+				asked.Header.Set("Content-Type", "application/json")
+				answer := httptest.NewRecorder()
+				api.ServeHTTP(answer, asked)
+				return answer.Code == http.StatusOK
+			}
+			actortest.Pass(3 * time.Minute)
+			report := heldAgainst(t, ctx, node, web, nil, len(crawl.Seeds))
+			taken := len(crawl.Seeds)
+			for ; taken < len(seeds) && add(seeds[taken]); taken++ {
+				actortest.Pass(2 * time.Minute)
+			}
+			if taken != 19 {
+				t.Errorf("%d hosts were taken on", taken)
+			}
+			heldAgainst(t, ctx, node, web, report, taken)
+			_, err := master.Ask[*master.SeedsAdded](ctx, node, &master.AddSeeds{Seeds: seeds[taken:]})
+			if err != nil {
+				return err
+			}
+			actortest.Pass(4 * time.Minute)
+			if report, err = node.Reading().Report(ctx, time.Now()); err != nil {
+				return err
+			}
+			if kept := report.Verdicts[politeness.Feasible].Hosts; kept > 0 {
+				t.Errorf("of %d hosts %d are called feasible", len(seeds), kept)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// heldAgainst holds what is foretold for so many hosts, by a report of fewer or by one of these, against the last two
+// minutes of the web.
+func heldAgainst(t *testing.T, ctx context.Context, node *master.Node, web *fakeweb.Web, before *figures.Report,
+	hosts int) *figures.Report {
+	t.Helper()
+	const span = 2 * time.Minute
+	now, err := node.Reading().Report(ctx, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before = cmp.Or(before, now)
+	foretold := before.Occupied.Asked / float64(before.Hosts.Timed) * float64(hosts)
+	_, took := together(slices.DeleteFunc(web.Log(), func(e fakeweb.Entry) bool {
+		return e.Start.Before(time.Now().Add(-span))
+	}))
+	measured := took.Seconds() / span.Seconds()
+	var due, missed int
+	for _, entries := range fakeweb.ByHost(web.Log()) {
+		d, m := revisitsOf(entries, time.Now(), time.Minute)
+		due, missed = due+d, missed+m
+	}
+	t.Logf("%d hosts: Σe/τ %.3g, foretold %.3g; S/C %.3g, foretold %.3g; of %d revisits %d late", hosts, measured,
+		foretold, now.Ratio, before.Ratio, due, missed)
+	if missed > 0 || math.Abs(measured/foretold-1) > 0.05 || math.Abs(now.Ratio/before.Ratio-1) > 0.05 ||
+		now.Verdicts[politeness.Feasible].Hosts != hosts {
+		t.Errorf("%d hosts: Σe/τ = %.3g, foretold %.3g; S/C = %.3g, foretold %.3g; %d of %d revisits late; %d "+
+			"hosts feasible", hosts, measured, foretold, now.Ratio, before.Ratio, missed, due,
+			now.Verdicts[politeness.Feasible].Hosts)
+	}
+	return now
 }
 
 // together is the greatest number of requests under way at once, and how long requests took in all.
