@@ -1,0 +1,37 @@
+// Does what applications do, and says of each whether it worked. All of it works live.
+import {far} from "far";
+import {far as named} from "http://api.living.test:8480/far.js?named";
+const api = location.protocol + "//api.living.test:8480";
+const list = document.getElementById("said");
+const say = (what, ok) => { const li = document.createElement("li"); li.textContent = what + " " + (ok ? "works" : "fails"); list.append(li); };
+const tried = async (what, f) => { let ok = false; try { ok = await f(); } catch (e) { console.log(what, e); } say(what, ok); };
+const loads = (e) => new Promise((done) => { e.onload = () => done(true); e.onerror = () => done(false); document.body.append(e); });
+const image = (src, set = (i) => { i.src = src; }) => { const i = new Image(20, 20); set(i); return loads(i); };
+
+await tried("path", () => location.pathname === "/guide/start" && location.search === "?tab=1" && !location.pathname.includes("web"));
+await tried("import map", () => far === "far");
+await tried("import by URL", () => named === "far");
+await tried("lazy chunk", async () => (await import("/lazy.js")).default === "lazy");
+await tried("lazy chunk by URL", async () => (await import("http://api.living.test:8480/far.js?lazy")).far === "far");
+await tried("relative fetch", async () => (await (await fetch("data.json")).json()).said === "data");
+await tried("rooted fetch", async () => (await (await fetch("/guide/data.json?v=2")).json()).said === "data");
+await tried("fetch of this origin by URL", async () => (await fetch(location.origin + "/guide/data.json")).ok);
+await tried("fetch of another origin", async () => (await (await fetch(api + "/v1/items", {headers: {"X-Asked-By": "app"}})).json()).items.length === 3);
+await tried("Request", async () => (await fetch(new Request(api + "/v1/items"), {credentials: "include"})).ok);
+await tried("XMLHttpRequest", () => new Promise((done) => { const x = new XMLHttpRequest(); x.open("GET", api + "/v1/items/7"); x.onload = () => done(JSON.parse(x.response).said === "item 7"); x.onerror = () => done(false); x.send(); }));
+await tried("HEAD", async () => (await fetch("/guide/data.json", {method: "HEAD"})).headers.get("Content-Type") === "application/json");
+await tried("missing data is 404", async () => (await fetch("/guide/never.json")).status === 404);
+await tried("picture by property", () => image(api + "/1.svg"));
+await tried("picture by attribute", () => image("", (i) => i.setAttribute("src", api + "/2.svg")));
+await tried("picture by srcset", () => image("", (i) => { i.srcset = api + "/3.svg 1x, " + api + "/3.svg?2 2x"; }));
+await tried("picture in HTML", async () => { const d = document.createElement("div"); d.innerHTML = `<img width=20 height=20 src="//api.living.test:8480/4.svg">`; document.body.append(d); for (let n = 0; n < 40 && !d.firstChild.naturalWidth; n++) await new Promise((r) => setTimeout(r, 50)); return d.firstChild.naturalWidth > 0; });
+await tried("script element", async () => { const s = document.createElement("script"); s.src = api + "/global.js"; return await loads(s) && self.global === "set"; });
+await tried("worker", () => new Promise((done) => { const w = new Worker("/worker.js"); w.onmessage = (e) => done(e.data === "3 items, far"); w.onerror = () => done(false); }));
+await tried("module worker", () => new Promise((done) => { const w = new Worker("/moduleworker.js", {type: "module"}); w.onmessage = (e) => done(e.data === "far, 3 items"); w.onerror = () => done(false); }));
+await tried("storage", () => { localStorage.setItem("a", "b"); return localStorage.getItem("a") === "b" && localStorage.length === 1; });
+await tried("IndexedDB", () => new Promise((done) => { const q = indexedDB.open("a"); q.onsuccess = () => done(true); q.onerror = () => done(false); }));
+await tried("secure context", () => location.protocol === "http:" && !!crypto.subtle === isSecureContext);
+await tried("frame of another origin", () => new Promise((done) => { const f = document.createElement("iframe"); addEventListener("message", (e) => done(e.data === "framed")); f.src = api + "/frame.html"; document.body.append(f); setTimeout(() => done(false), 3000); }));
+await tried("history", () => { history.pushState({n: 1}, "", "/guide/next?x#y"); return location.pathname === "/guide/next" && history.state.n === 1; });
+await tried("fetch beside the new path", async () => (await (await fetch("./data.json?after")).json()).said === "data");
+document.getElementById("route").textContent = "route " + location.pathname + location.search + location.hash;

@@ -1,0 +1,1 @@
+export default "<p>a lazy module spoke</p>";
