@@ -64,6 +64,7 @@ type Document struct {
 	TDM       string // meta tdm-reservation: what it says
 	Text      []byte // main text: navigation, header, footer, aside, scripts and styles left out; white space folded
 	Cut       bool   // there were more links than MaxLinks
+	Scripted  bool   // scripts make the page of what they fetch
 
 	o       Options
 	html    []byte
@@ -93,6 +94,7 @@ type Document struct {
 	folders    [][2]string // names of modules that end in a slash, and what the import map has for them
 	brackets   []byte      // of the script at hand
 	srcdoc     int         // documents around this one, which is the srcdoc of a frame
+	signs      signs       // that scripts make the page
 	hasBase    bool
 	hasTitle   bool
 	metaLang   string
@@ -130,6 +132,7 @@ func (d *Document) Scan(html []byte, o Options) {
 	d.reset(o)
 	d.html = html
 	d.scan(0)
+	d.Scripted = d.signs.ofScripts(d)
 	if d.keepText && len(d.Text) == 0 && d.skipped > 0 { // all of it is navigation, which then counts as the text
 		second := Document{keepText: true, keepAside: true, o: o, html: html, Text: d.Text, scratch: d.scratch,
 			anchorLink: -1}
@@ -260,6 +263,9 @@ func (d *Document) declaration(pos int) int {
 	rest := d.html[pos:]
 	switch {
 	case len(rest) >= 2 && rest[0] == '-' && rest[1] == '-':
+		if bytes.HasPrefix(rest, []byte("--[-->")) || bytes.HasPrefix(rest, []byte("--$-->")) {
+			d.signs.fetches = true
+		}
 		return d.comment(pos + 2)
 	case bytes.HasPrefix(rest, []byte("[CDATA[")) && (d.current() != htmlElement || d.o.XML):
 		end := bytes.Index(rest, []byte("]]>"))

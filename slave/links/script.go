@@ -133,6 +133,9 @@ func (d *Document) scriptType() int {
 func (d *Document) inline(js []byte, kind int) {
 	switch kind {
 	case classic, module:
+		if d.template == 0 {
+			d.signs.handsOver(js)
+		}
 		d.javaScript(js, true)
 	case importMap:
 		d.importMap(js)
@@ -206,12 +209,14 @@ const (
 	call     // after importScripts and Worker: a parenthesis
 	argument // of import, importScripts or Worker
 	ended    // after a string that is an argument: it is the whole of it only before a comma or a parenthesis
+	asks     // after fetch
 )
 
 // javaScript takes what the imports of a script name, and what it runs. inPage says that the script stands in the page:
 // only there are the URLs of workers relative to what is known.
 func (d *Document) javaScript(b []byte, inPage bool) {
-	d.brackets = imports(b, d.brackets[:0], inPage, func(name []byte, isModule bool) {
+	var fetches bool
+	d.brackets, fetches = imports(b, d.brackets[:0], inPage, func(name []byte, isModule bool) {
 		if bytes.IndexByte(name, '\\') >= 0 {
 			name = unescapeJSON(name)
 		}
@@ -221,6 +226,7 @@ func (d *Document) javaScript(b []byte, inPage bool) {
 			d.add(trim(name), outlink.Script, 0)
 		}
 	})
+	d.signs.fetches = d.signs.fetches || fetches && inPage && d.template == 0 && !d.noscript
 }
 
 // Imports shows the names of the modules that a script imports by plain strings, as they stand in it.
@@ -232,11 +238,12 @@ func Imports(js []byte, visit func(name []byte)) {
 	})
 }
 
-// imports shows what a script imports or runs, as it stands in the script. The brackets are a buffer, which it returns.
-func imports(b, brackets []byte, inPage bool, visit func(name []byte, isModule bool)) []byte {
-	if !bytes.Contains(b, []byte("import")) && !bytes.Contains(b, []byte("from")) &&
-		!(inPage && bytes.Contains(b, []byte("Worker"))) {
-		return brackets
+// imports shows what a script imports or runs, as it stands in the script. The brackets are a buffer, which it returns;
+// fetches is that the script fetches more, if it stands in a page.
+func imports(b, brackets []byte, inPage bool, visit func(name []byte, isModule bool)) (buffer []byte, fetches bool) {
+	has := func(word string) bool { return bytes.Contains(b, []byte(word)) }
+	if !has("import") && !has("from") && !(inPage && (has("Worker") || has("fetch") || has("XMLHttpRequest"))) {
+		return brackets, false
 	}
 	r := jsReader{b: b, open: brackets}
 	state, modules := nothing, false // modules: the argument is the name of a module
@@ -247,7 +254,7 @@ func imports(b, brackets []byte, inPage bool, visit func(name []byte, isModule b
 		state = nothing
 		switch token {
 		case 0:
-			return r.open[:0]
+			return r.open[:0], fetches
 		case 'w':
 			switch word := string(value); {
 			case before == imported || before == clause || before == from: // "import from from" names a from
@@ -256,6 +263,12 @@ func imports(b, brackets []byte, inPage bool, visit func(name []byte, isModule b
 				}
 			case word == "importScripts", inPage && (word == "Worker" || word == "SharedWorker"):
 				state, modules = call, false
+			case word == "fetch":
+				state = asks
+			case word == "XMLHttpRequest":
+				fetches = fetches || bytes.HasSuffix(b[:r.i], []byte("new XMLHttpRequest"))
+			case word == "register":
+				fetches = fetches || bytes.HasSuffix(b[:r.i], []byte("serviceWorker.register"))
 			case r.dotted:
 			case word == "import":
 				state = imported
@@ -277,12 +290,15 @@ func imports(b, brackets []byte, inPage bool, visit func(name []byte, isModule b
 			} else if before == call {
 				state = argument
 			}
+			fetches = fetches || before == asks
 		case '{', '*', ',', '}':
 			if before == imported || before == exported || before == clause || before == from {
 				state = clause
 			}
 		}
-		if before == ended && (token == ',' || token == ')') {
+		whole := token == ',' || token == ')'
+		fetches = fetches || modules && (before == argument && state != ended || before == ended && !whole)
+		if before == ended && whole {
 			if visit(pending, modules); !modules && token == ',' {
 				state = argument
 			}

@@ -214,6 +214,9 @@ func (d *Document) element(name []byte, end int, selfClosing bool) int {
 		if !selfClosing {
 			d.enterElement(name, foreignElement)
 		}
+	case "div":
+		d.signs.root(d, end)
+		d.breakWords()
 	case "nav":
 		d.enter(nav)
 	case "header":
@@ -633,7 +636,10 @@ func (d *Document) withoutScripts(name []byte, pos int) int {
 	close, after := d.rawEnd(name, pos)
 	html, nested, template, frames := d.html, len(d.nested), d.template, d.frames
 	d.html, d.noscript, d.frames = html[:close], true, framesExcluded
+	d.signs.warned = d.signs.warned || bytes.Contains(html[pos:close], []byte("Script"))
+	d.signs.unscripted -= len(d.Text)
 	d.scan(pos)
+	d.signs.unscripted += len(d.Text)
 	d.html, d.noscript, d.template, d.frames = html, false, template, frames
 	d.nested = d.nested[:min(nested, len(d.nested))]
 	return after
