@@ -1533,6 +1533,7 @@ type PageVisited struct {
 	Topic            uint32                 `protobuf:"varint,41,opt,name=topic,proto3" json:"topic,omitempty"`                                                 // in thousandths, plus one: how much the text is about the topic of the crawl; 0: it was not scored
 	Near             []byte                 `protobuf:"bytes,42,opt,name=near,proto3" json:"near,omitempty"`                                                    // sketch of the main content (fingerprint.Near); empty: of few words, or not asked for
 	CapturedUnix     int64                  `protobuf:"varint,43,opt,name=captured_unix,json=capturedUnix,proto3" json:"captured_unix,omitempty"`               // WARC-Date of its capture, in whole seconds of the slave's clock; 0: it is not archived
+	Scripted         bool                   `protobuf:"varint,44,opt,name=scripted,proto3" json:"scripted,omitempty"`                                           // scripts make the page of what they fetch, and they were not run
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -1838,6 +1839,13 @@ func (x *PageVisited) GetCapturedUnix() int64 {
 		return x.CapturedUnix
 	}
 	return 0
+}
+
+func (x *PageVisited) GetScripted() bool {
+	if x != nil {
+		return x.Scripted
+	}
+	return false
 }
 
 // LinkSet is the set of outlinks of one page, in columns: the i-th link is (urls[i], kinds[i], flags[i], anchors[i], around[i]).
@@ -2685,7 +2693,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x05rules\x18\x05 \x01(\v2\x13.henro.RulesVisitedR\x05rules\x120\n" +
 	"\bfinished\x18\x06 \x01(\v2\x14.henro.LeaseFinishedR\bfinished\x12\"\n" +
 	"\x04more\x18\a \x01(\v2\x0e.henro.LinkSetR\x04more\x12\x1a\n" +
-	"\bpressing\x18\b \x01(\bR\bpressing\"\xdd\b\n" +
+	"\bpressing\x18\b \x01(\bR\bpressing\"\xf9\b\n" +
 	"\vPageVisited\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\fR\bposition\x12\x1d\n" +
@@ -2731,7 +2739,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\acookies\x18( \x01(\fR\acookies\x12\x14\n" +
 	"\x05topic\x18) \x01(\rR\x05topic\x12\x12\n" +
 	"\x04near\x18* \x01(\fR\x04near\x12#\n" +
-	"\rcaptured_unix\x18+ \x01(\x03R\fcapturedUnix\"{\n" +
+	"\rcaptured_unix\x18+ \x01(\x03R\fcapturedUnix\x12\x1a\n" +
+	"\bscripted\x18, \x01(\bR\bscripted\"{\n" +
 	"\aLinkSet\x12\x12\n" +
 	"\x04urls\x18\x01 \x03(\tR\x04urls\x12\x14\n" +
 	"\x05kinds\x18\x02 \x01(\fR\x05kinds\x12\x14\n" +

@@ -382,7 +382,7 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 	}
 	p.document.Scan(text, options)
 	d := &p.document
-	v.Title = d.Title
+	v.Title, v.Scripted = d.Title, d.Scripted
 	if options.MaxText > 0 {
 		p.words(m)
 	}

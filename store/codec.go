@@ -164,6 +164,9 @@ const (
 	hasVia // or SameAs behind a byte 0, or Near behind a byte 1
 )
 
+// redirectBits is how many bits outlink.MaxRedirects takes; the others of their byte hold the upper flags.
+const redirectBits = 5
+
 // appendPage writes a record. Due time and URL stand first: the queue reads the one, look-ups the other, without
 // reading the rest.
 func appendPage(b []byte, p *Page) []byte {
@@ -194,7 +197,8 @@ func appendPage(b []byte, p *Page) []byte {
 	if p.Via != "" || p.SameAs != "" || p.Near != "" {
 		parts |= hasVia
 	}
-	b = append(b, parts, p.Depth, min(p.DepthLeft, outlink.UnlimitedDepth), p.Band, p.Redirects, p.Attempts)
+	b = append(b, parts, p.Depth, min(p.DepthLeft, outlink.UnlimitedDepth), p.Band,
+		min(p.Redirects, outlink.MaxRedirects)|byte(p.Flags>>16)<<redirectBits, p.Attempts)
 	b = binary.LittleEndian.AppendUint16(b, uint16(p.Flags))
 	b = binary.AppendUvarint(b, p.Number)
 	b = binary.AppendUvarint(b, p.From)
@@ -256,8 +260,10 @@ func decodePage(record []byte) (Page, error) {
 	p.URL = s.string()
 	parts := s.u8()
 	p.Depth, p.DepthLeft = s.u8(), min(s.u8(), outlink.UnlimitedDepth)
-	p.Band, p.Redirects, p.Attempts = s.u8(), s.u8(), s.u8()
-	p.Flags = Flags(s.u16())
+	var redirects byte
+	p.Band, redirects, p.Attempts = s.u8(), s.u8(), s.u8()
+	p.Redirects = redirects & outlink.MaxRedirects
+	p.Flags = Flags(s.u16()) | Flags(redirects>>redirectBits)<<16
 	p.Number, p.From = s.uvarint(), s.uvarint()
 	if parts&hasVisit != 0 {
 		p.LastVisit, p.CapturedAt = moment(s.u32()), moment(s.u32())

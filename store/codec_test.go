@@ -16,11 +16,11 @@ import (
 
 func TestPageRecordsKeepEveryField(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	full := Page{URL: "http://a.example/x?y", Number: 1 << 40, From: 7, Depth: 1, DepthLeft: 2, Band: 3, Redirects: 4,
+	full := Page{URL: "http://a.example/x?y", Number: 1 << 40, From: 7, Depth: 1, DepthLeft: 2, Band: 3, Redirects: 31,
 		Attempts: 5,
 		Next:     at, LastVisit: at.Add(1 * time.Second), CapturedAt: at.Add(2 * time.Second),
 		LastModified: at.Add(-time.Hour),
-		Timing:       Timing{1, 2, 3, 4, 5, 6, 7, 8}, Status: 200, Reason: 7, Flags: NoIndex | Hinted,
+		Timing:       Timing{1, 2, 3, 4, 5, 6, 7, 8}, Status: 200, Reason: 7, Flags: NoIndex | Scripted,
 		Digest: [20]byte{1, 19: 2}, MainDigest: 8, SimHash: 9, ETag: `W/"x"`, Says: "connection refused",
 		Via: "http://b.example/", SameAs: "http://c.example/", Near: "http://d.example/"}
 	if f := reflect.ValueOf(full); true {

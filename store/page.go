@@ -32,7 +32,7 @@ type Timing struct {
 }
 
 // Flags say something about a page that is true or not.
-type Flags uint16
+type Flags uint32
 
 // The flags of a page.
 const (
@@ -60,6 +60,9 @@ const Listing Flags = 1 << 14
 // Own says that the page is visited under its own name although its host is an alias: the representative does not have
 // it.
 const Own Flags = 1 << 15
+
+// Scripted says that scripts make the page of what they fetch, and that they were not run.
+const Scripted Flags = 1 << 16
 
 // wishShift is where the flags hold the changefreq of the sitemap in which the page was found, in three bits.
 const wishShift = 8

@@ -309,9 +309,12 @@ func (s *schedule) time(page *store.Page, made *visitMade, known *prospect, anno
 		if !v.Unchanged {
 			copy(page.Digest[:], v.Digest)
 			page.MainDigest, page.SimHash, page.CapturedAt = v.MainDigest, v.Simhash, made.captured()
-			page.Flags &^= store.Listing
+			page.Flags &^= store.Listing | store.Scripted
 			if lists(made.links) {
 				page.Flags |= store.Listing
+			}
+			if v.Scripted {
+				page.Flags |= store.Scripted
 			}
 		}
 		if v.Status != notModified || v.Etag != "" {

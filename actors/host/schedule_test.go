@@ -103,3 +103,25 @@ func TestVisitsThatCameLateAreCounted(t *testing.T) {
 		}
 	}
 }
+
+func TestThePageIsMadeByScriptsAsItsLastContentIs(t *testing.T) {
+	o := DefaultOptions()
+	page := store.Page{URL: name + "/a", LastVisit: begun.Add(-aDay), Status: 200}
+	for _, c := range []struct {
+		sentence            string
+		scripted, unchanged bool
+		want                store.Flags
+	}{
+		{"found so", true, false, store.Scripted},
+		{"not looked at again", false, true, store.Scripted},
+		{"changed", false, false, 0},
+	} {
+		fact := &messages.PageVisited{Url: page.URL, Status: 200, Digest: make([]byte, 20), Scripted: c.scripted,
+			Unchanged: c.unchanged}
+		s := scheduleOf(&o, politeness.Timetable{})
+		visits, _ := s.visited([]visitMade{{old: page, fact: fact, started: begun}}, 1)
+		if page = visits[0].Page; page.Flags&store.Scripted != c.want {
+			t.Errorf("%s: flags %b", c.sentence, page.Flags)
+		}
+	}
+}

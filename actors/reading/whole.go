@@ -37,8 +37,9 @@ type PageMissing struct {
 	More    int         `json:"more,omitempty"` // that are not listed
 }
 
-// Wholeness says how many pages are whole: archived with all that a browser loads to show them. What its host answers
-// with 404 or the like counts as archived, since a browser gets no more; 429 and 5xx are failures.
+// Wholeness says how many pages are whole: archived with all that a browser loads to show them, as far as it stands in
+// them. So a page that scripts make is not whole while they were not run. What its host answers with 404 or the like
+// counts as archived, since a browser gets no more; 429 and 5xx are failures.
 type Wholeness struct {
 	Pages  uint64 `json:"pages"` // visited, with a status of 2xx at the last visit
 	Whole  uint64 `json:"whole"`
@@ -63,6 +64,10 @@ const (
 	requisitesListed = 1_000   // that one page lacks
 	linksRemembered  = 200_000 // of sheets, frames and scripts, and records: some 30 MB
 )
+
+// NotRun is the word of Requisite.Missing for a page that scripts make of what they fetch: what that is, is known once
+// they are run.
+const NotRun = "scripts not run"
 
 // The words of Requisite.Missing that are no failure.
 const (
@@ -216,6 +221,10 @@ type node struct {
 
 // walk calls fn for everything that a page is made of, once, the nearest first.
 func (s *inspection) walk(page *store.Page, fn func(*Requisite)) error {
+	if page.Flags&store.Scripted != 0 {
+		fn(&Requisite{URL: page.URL, Kind: outlink.Script.String(), Status: page.Status, Missing: NotRun,
+			Says: speech.Say("it is made by scripts, which were not run")})
+	}
 	links, err := s.outlinks(page.URL)
 	if err != nil || len(links) == 0 {
 		return err

@@ -26,8 +26,9 @@ func newMissingCommand() *cobra.Command {
 		Use: "missing DIR [PREFIX|HOST]", Short: "List the pages that are not whole, and what each of them lacks",
 		Long: `List the pages that were archived without something that a browser loads to show them, with the
 reason: it waits, robots.txt forbids it, its class is left out by --requisites … What its host answers with 404
-or the like is not missing, since a browser gets no more; 429 and 5xx are failures. The last line counts. All is
-read from the state, also while the crawl runs.
+or the like is not missing, since a browser gets no more; 429 and 5xx are failures. A page that its scripts
+make of what they fetch is listed as well, since they were not run. The last line counts. All is read from the
+state, also while the crawl runs.
 
 With a PREFIX of URLs, or a HOST, only pages below it are looked at.`,
 		Example: `  henro missing crawl

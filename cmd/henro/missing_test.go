@@ -35,9 +35,10 @@ func said(t *testing.T, arguments ...string) string {
 var lacking = map[string]string{
 	"/": `<link rel=stylesheet href=/a.css><img src=/there.png><img src=/gone.png><video src=/left-out.mp4></video>
 		<img src=/skip.png><img src=/private.png><img src=http://down.example/x.png><img src=/fails.png>
-		<a href=/whole>w</a><a href=/deep>d</a><iframe src=http://b.example/frame></iframe>`,
+		<a href=/whole>w</a><a href=/deep>d</a><a href=/made>m</a><iframe src=http://b.example/frame></iframe>`,
 	"/whole": "<img src=/there.png><img src=/gone.png>", // an image that its host does not have is there as it was
 	"/deep":  "<link rel=stylesheet href=/1.css>",
+	"/made":  "<div id=root></div><img src=/there.png>",
 	"/a.css": "Content-Type: text/css\n\nbody { background: url(/in-sheet.png) } @import '/private.css'",
 	"/1.css": "Content-Type: text/css\n\n@import '/2.css'", "/2.css": "Content-Type: text/css\n\n@import '/3.css'",
 	"/3.css": "Content-Type: text/css\n\n@import '/4.css'", "/4.css": "Content-Type: text/css\n\n@import '/5.css'",
@@ -64,10 +65,11 @@ func TestMissingNamesWhatEachPageLacksAndWhy(t *testing.T) {
 			o.Hosts.Retries = 1
 			o.Hosts.Admission.Requisites = outlink.AllClasses &^ outlink.Medias
 		})
-		if w := status.Whole; w == nil || w.Pages != 3 || w.Whole != 1 || w.Lacked != 8 {
+		if w := status.Whole; w == nil || w.Pages != 4 || w.Whole != 1 || w.Lacked != 9 {
 			t.Errorf("at the end of the crawl: %+v", w)
 		}
-		if out := said(t, "stats", dir); !strings.Contains(out, "whole     1 of 3 pages (33.33 %)") {
+		if out := said(t, "stats", dir); !strings.Contains(out, "whole     1 of 4 pages (25.00 %); 1 is made by "+
+			"scripts, which were not run; henro missing") {
 			t.Errorf("stats:\n%s", out)
 		}
 		want := map[string]map[string]string{
@@ -78,6 +80,7 @@ func TestMissingNamesWhatEachPageLacksAndWhy(t *testing.T) {
 				"http://b.example/skip.png": "excluded",
 			},
 			"http://a.example/deep": {"http://a.example/6.css": "depth"},
+			"http://a.example/made": {"http://a.example/made": "scripts not run"},
 		}
 		check := func(pages map[string]map[string]string, whole *reading.Wholeness, prefix string) {
 			t.Helper()
@@ -86,7 +89,7 @@ func TestMissingNamesWhatEachPageLacksAndWhy(t *testing.T) {
 					t.Errorf("%s lacks %q, want %q", page, pages[page], lacks)
 				}
 			}
-			if prefix == "" && (len(pages) != 2 || whole.Pages != 3 || whole.Whole != 1 || whole.Lacked != 8) {
+			if prefix == "" && (len(pages) != 3 || whole.Pages != 4 || whole.Whole != 1 || whole.Lacked != 9) {
 				t.Errorf("%+v of %d pages", whole, len(pages))
 			}
 		}
@@ -100,8 +103,9 @@ func TestMissingNamesWhatEachPageLacksAndWhy(t *testing.T) {
 			"- style    http://a.example/private.css: its last visit failed: ROBOTS_DENIED (of http://a.example/a.css)",
 			"- image    http://b.example/skip.png: excluded (of http://b.example/frame)",
 			"- style    http://a.example/6.css: it is more than 5 steps from the page (of http://a.example/5.css)",
-			"1 of 3 pages are whole (33.33 %); missing: HTTP 503 1, ROBOTS_DENIED 3, class left out 1, " +
-				"depth 1, excluded 2\n",
+			"- script   http://a.example/made: it is made by scripts, which were not run\n",
+			"1 of 4 pages are whole (25.00 %); missing: HTTP 503 1, ROBOTS_DENIED 3, class left out 1, " +
+				"depth 1, excluded 2, scripts not run 1\n",
 		} {
 			if !strings.Contains(text, line) {
 				t.Errorf("%q is not in\n%s", line, text)
@@ -138,8 +142,12 @@ func TestMissingNamesWhatEachPageLacksAndWhy(t *testing.T) {
 		}
 
 		if got := said(t, "sql", dir, "SELECT role, count(*) FROM pages WHERE last_visit IS NOT NULL GROUP BY role",
-			"--format", "csv"); !strings.Contains(got, "page,3\n") || !strings.Contains(got, "requisite,14\n") {
+			"--format", "csv"); !strings.Contains(got, "page,4\n") || !strings.Contains(got, "requisite,14\n") {
 			t.Errorf("roles: %s", got)
+		}
+		if got := said(t, "sql", dir, "SELECT url FROM pages WHERE scripted", "--format", "csv"); got !=
+			"url\nhttp://a.example/made\n" {
+			t.Errorf("made by scripts: %s", got)
 		}
 	})
 }

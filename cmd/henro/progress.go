@@ -187,7 +187,16 @@ func wholeWords(w *reading.Wholeness) string {
 	if w == nil || w.Pages == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d pages (%.2f %%); henro missing lists the others", w.Whole, w.Pages, 100*w.Share())
+	scripts := ""
+	switch n := w.Reasons[reading.NotRun]; n {
+	case 0:
+	case 1:
+		scripts = "; 1 is made by scripts, which were not run"
+	default:
+		scripts = fmt.Sprintf("; %d are made by scripts, which were not run", n)
+	}
+	return fmt.Sprintf("%d of %d pages (%.2f %%)%s; henro missing lists the others", w.Whole, w.Pages, 100*w.Share(),
+		scripts)
 }
 
 // identicalWords says what was not stored again; nothing if all was.

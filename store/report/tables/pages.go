@@ -46,6 +46,7 @@ func Pages() *Table {
 			{"says", Text, "what the system said of the failure"},
 			{"same_as", Text, "the page that had the same main text first"},
 			{"near", Text, "if there is none: the page that had nearly the same main text first"},
+			{"scripted", Boolean, "scripts make the page of what they fetch, and they were not run"},
 		},
 		each: eachPage,
 	}
@@ -128,6 +129,8 @@ func (p *page) Value(column int) Value {
 		return text(p.SameAs)
 	case 27:
 		return text(p.Near)
+	case 28:
+		return boolean(p.Flags&store.Scripted != 0)
 	}
 	return Value{}
 }
