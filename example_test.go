@@ -8,6 +8,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
+
+	"github.com/gocolly/colly/v2"
 
 	"henro"
 )
@@ -74,6 +77,28 @@ func ExampleOptions_admit() {
 	}
 	fmt.Println(summary.Pages, "pages")
 	// Output: 3 pages
+}
+
+// Callbacks of one's own: what the host answered, for robots.txt too.
+func ExampleOptions_colly() {
+	web := site()
+	defer web.Close()
+	dir, remove := folder()
+	defer remove()
+
+	var mu sync.Mutex
+	answers := map[int]int{}
+	_, err := henro.Crawl(context.Background(), henro.Options{Dir: dir, Seeds: []string{web.URL + "/"},
+		Settings: ofOurs,
+		Colly: func(c *colly.Collector) {
+			c.OnResponse(func(r *colly.Response) {
+				mu.Lock()
+				answers[r.StatusCode]++
+				mu.Unlock()
+			})
+		}})
+	fmt.Println(answers[200], "pages, not found:", answers[404], err)
+	// Output: 3 pages, not found: 2 <nil>
 }
 
 // The titles of all pages.

@@ -15,6 +15,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/gocolly/colly/v2"
 	"github.com/spf13/pflag"
 
 	"henro/cmd/config"
@@ -39,6 +40,15 @@ type Options struct {
 	// other rules take, and not about seeds, by several goroutines at once, and must not wait. nil: there is no such
 	// rule.
 	Admit func(from, to string) bool
+	// Colly adds callbacks of yours to a Collector, which makes one request at a time; it is called for each that is
+	// made, some as many as there are requests at once. They see all requests of this process, also those for
+	// robots.txt, sitemaps and what pages are shown with: the exact URL, User-Agent and Accept of the request, status
+	// and header of the answer, a redirect too, and a copy of the first MiB of its body without content coding, in
+	// which OnHTML and OnXML look. They run on the goroutine of the request, those of several requests at once, and the
+	// next request to the host waits for them. They decide nothing: what they change in a request is not sent, what
+	// they visit is not visited (see Admit), and all other settings of a Collector are set back. Abort makes a visit
+	// one that failed; in OnResponseHeaders it leaves out the body. nil: there are none.
+	Colly func(*colly.Collector)
 	// Log receives warnings and errors, one line of JSON each; nil: they are in DIR/logs alone.
 	Log io.Writer
 }
@@ -83,7 +93,7 @@ func Crawl(ctx context.Context, o Options) (*Summary, error) {
 	if o.Log != nil {
 		log.Logger.SetOutput(o.Log)
 	}
-	status, err := s.Start(ctx, flags, seeds, &embedded.Crawl{Log: log})
+	status, err := s.Start(ctx, flags, seeds, &embedded.Crawl{Log: log, Colly: o.Colly})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/gocolly/colly/v2"
+
 	"henro/actors/archivist"
 	"henro/actors/floor"
 	"henro/messages"
@@ -48,6 +50,8 @@ type Options struct {
 
 	// Admit is admission.Rules.Admit of a slave in the master's own process; nil: there is no such rule.
 	Admit func(from, to string) bool
+	// Colly is fetch.Options.Colly of a slave in the master's own process; nil: there are no callbacks.
+	Colly func(*colly.Collector)
 	// Metadata writes a metadata record beside each capture: how long it took, language, outlinks. Default off: they
 	// are in the state, and cost 10.6 % more room in the archive (docs/measured/output.md).
 	Metadata bool

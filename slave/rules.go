@@ -109,7 +109,7 @@ func newClient(f *messages.FetchRules, o Options) (*fetch.Client, error) {
 		options.Signer = signer
 	}
 	options.Memory = o.BodyMemory
-	options.Dial = o.Dial
+	options.Dial, options.Colly = o.Dial, o.Colly
 	client, err := fetch.New(options)
 	if err != nil {
 		return nil, fmt.Errorf("fetch as the master says: %w", err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/gocolly/colly/v2"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
@@ -102,6 +103,7 @@ type Crawl struct {
 	// Progress shows how the crawl goes until the context ends; nil: nothing does.
 	Progress  func(context.Context, *master.Node)
 	Operator  string                                                               // named in every WARC file
+	Colly     func(*colly.Collector)                                               // nil: there are no callbacks
 	Adjust    func(*slave.Options)                                                 // nil: nothing beyond what Work says
 	Dial      func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network
 	System    floor.SystemOptions                                                  // for tests that make actors fail
@@ -154,7 +156,7 @@ func (c *Crawl) startSlave(system *actor.ActorSystem, masterPID *actor.PID, clai
 	if err != nil {
 		return nil, err
 	}
-	o.Name, o.Boot, o.Version, o.Dial = "local", claim.Boot, config.Version(), c.Dial
+	o.Name, o.Boot, o.Version, o.Dial, o.Colly = "local", claim.Boot, config.Version(), c.Dial, c.Colly
 	o.Admit = c.Options.Hosts.Admission.Admit
 	o.Archive.Writer.Info = c.info()
 	c.Telemetry.OfSlave(&o)

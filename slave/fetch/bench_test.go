@@ -116,7 +116,12 @@ func BenchmarkWithoutColly(b *testing.B) {
 		r := &Response{URL: u, share: share{memory: c.memory}}
 		x := &exchange{client: c, req: Request{URL: u}, to: targetOf(u), resp: r, end: time.Now().Add(time.Minute),
 			wire: c.memory.lend(0)}
-		x.finish(ctx, x.run(ctx))
+		res, err := x.run(ctx)
+		if err == nil {
+			r.Status, r.Header = res.StatusCode, res.Header
+			x.Read(nil)
+		}
+		x.finish(ctx, err)
 		if r.Status != 200 || len(r.Body) != 5800 {
 			b.Fatal(r, r.Err)
 		}

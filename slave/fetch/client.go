@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,14 +16,14 @@ import (
 
 // Client fetches. It is safe for use by any number of goroutines; connections, names and memory are shared among them.
 type Client struct {
-	o        Options
-	standing []byte
-	shell    *shell
-	dialer   *dialer
-	pool     *pool
-	memory   *memory
-	decoders decoders
-	closed   atomic.Bool
+	o          Options
+	standing   []byte
+	collectors sync.Pool // as many as there are fetches in flight
+	dialer     *dialer
+	pool       *pool
+	memory     *memory
+	decoders   decoders
+	closed     atomic.Bool
 }
 
 // Request is one URL to visit, with the validators of the last capture if there is one.
@@ -129,7 +130,7 @@ func New(o Options) (*Client, error) {
 	o = o.orDefaults()
 	c := &Client{o: o, standing: standing(&o), memory: newMemory(&o), pool: newPool(&o), dialer: newDialer(&o),
 		decoders: newDecoders()}
-	c.shell = newShell(&c.o)
+	c.collectors.New = func() any { return newCollector(&c.o) }
 	return c, nil
 }
 
@@ -148,7 +149,8 @@ func (c *Client) Fetch(ctx context.Context, req Request) *Response {
 		err = fail(messages.Reason_CANCELED, errCanceled)
 	default:
 		x.to = targetOf(req.URL)
-		err = c.shell.visit(ctx, x)
+		c.collectors.Get().(*collector).visit(ctx, x)
+		return r
 	}
 	x.finish(ctx, err)
 	return r

@@ -147,7 +147,7 @@ func TestCollyDoesNothingOfItsOwnAccord(t *testing.T) {
 		t.Error(requests.Load(), "requests,", cookies.Load(), "with cookies")
 	}
 
-	made := c.shell.first
+	made := newCollector(&c.o).Collector
 	for name, want := range map[string]any{
 		"MaxDepth": 0, "MaxRequests": uint32(0), "AllowURLRevisit": true, "MaxBodySize": 0, "CacheDir": "",
 		"IgnoreRobotsTxt": true, "Async": false,
@@ -164,7 +164,7 @@ func TestCollyDoesNothingOfItsOwnAccord(t *testing.T) {
 		"ParseHTTPErrorResponse ID DetectCharset CheckHead TraceHTTP Context MaxRequests CacheExpiration "
 	for f := range reflect.TypeFor[colly.Collector]().Fields() {
 		if f.IsExported() && !strings.Contains(known, f.Name+" ") {
-			t.Errorf("colly has a new field %s: decide in newShell what it shall be", f.Name)
+			t.Errorf("colly has a new field %s: decide in newCollector what it shall be", f.Name)
 		}
 	}
 }

@@ -42,6 +42,7 @@ var (
 	errDecoder      = errors.New("decoder gave up")
 	errNoURL        = errors.New("no URL")
 	errProxyLogin   = errors.New("the proxy wants a login, or another: give it as http://NAME:PASSWORD@HOST:PORT")
+	errAborted      = fail(messages.Reason_NOT_PARSED, errors.New("a callback does not want it"))
 	errProxyName    = errors.New("a proxy would look up a name of its own network")
 )
 

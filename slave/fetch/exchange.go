@@ -1,20 +1,26 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"time"
 
 	"henro/messages"
 )
 
-// exchange is one visit in progress. It travels through colly in the request's context.
+// exchange is one visit in progress. To colly it is the body of the answer, of which no byte is handed on.
 type exchange struct {
 	client *Client
 	req    Request
 	to     target
 	resp   *Response
+
+	c    *connection                       // that it uses
+	stop func() bool                       // ends what waits for the end of its context, and says whether it waited
+	body func() (reusable bool, err error) // reads the body; nil: it was read, or there is none yet
 
 	end  time.Time // the hard end of the visit
 	last time.Time // when a byte came last
@@ -34,16 +40,17 @@ type exchange struct {
 	chunked    bool // the body comes in chunks
 }
 
-// run visits: by the connection kept for the host, or by a new one. A kept connection that turns out to be closed is
-// replaced as long as no byte of the request was sent. Once a byte was, the host may have seen the request, and
-// Response.Stale tells the caller: a second one sent at once (RFC 9112 9.3.1 allows it) would not keep the interval.
-func (x *exchange) run(ctx context.Context) error {
+// run asks by the connection kept for the host, or by a new one, until the head of the answer is there. A kept
+// connection that turns out to be closed is replaced as long as no byte of the request was sent. Once a byte was, the
+// host may have seen the request, and Response.Stale tells the caller: a second one sent at once (RFC 9112 9.3.1 allows
+// it) would not keep the interval.
+func (x *exchange) run(ctx context.Context) (*http.Response, error) {
 	c := x.client.pool.take(x.to.host)
 	for reused := c != nil; ; reused = false {
 		if c == nil {
 			var err error
 			if c, err = x.client.dialer.dial(ctx, &x.to, x.end, x.start); err != nil {
-				return err
+				return nil, err
 			}
 		} else {
 			x.start(time.Now())
@@ -57,25 +64,52 @@ func (x *exchange) run(ctx context.Context) error {
 		x.requestEnd = len(x.wire.b)
 		if x.req.Permit != nil && !x.req.Permit() {
 			c.close()
-			return fail(messages.Reason_CANCELED, errNotPermitted)
+			return nil, fail(messages.Reason_CANCELED, errNotPermitted)
 		}
+		x.c = c
 		speak := x.http1
 		if c.h2 != nil {
 			speak = x.http2
 		}
-		reusable, err := speak(ctx, c)
-		if reusable {
-			x.client.pool.put(c)
-		} else {
-			c.close()
+		res, err := speak(ctx, c)
+		if err == nil {
+			return res, nil
 		}
+		x.over(false)
 		if reused && errors.Is(err, errUnsent) {
 			c = nil
 			continue
 		}
 		x.resp.Stale = reused && errors.Is(err, errStale)
-		return err
+		return nil, err
 	}
+}
+
+// over ends the use of the connection, which is kept if it can carry another exchange.
+func (x *exchange) over(reusable bool) {
+	if x.stop() && reusable {
+		x.client.pool.put(x.c)
+	} else {
+		x.c.close()
+	}
+}
+
+// Read takes all of the body that comes into the wire bytes.
+func (x *exchange) Read([]byte) (int, error) {
+	reusable, err := x.body()
+	x.body = nil
+	x.over(reusable)
+	return 0, cmp.Or(err, io.EOF)
+}
+
+// Close leaves out a body that was not read.
+func (x *exchange) Close() error {
+	if x.body != nil {
+		x.cut("unspecified", errAborted)
+		x.bodyEnd = x.bodyAt
+		x.over(false)
+	}
+	return nil
 }
 
 func (x *exchange) start(at time.Time) { x.resp.Started, x.last = at, at }
@@ -95,11 +129,6 @@ func (x *exchange) lateness() error {
 		return errIdle
 	}
 	return errTotal
-}
-
-// answered notes the head of the response.
-func (x *exchange) answered(h http.Header, status int) {
-	x.resp.Header, x.resp.Status = h, status
 }
 
 // cut marks the response as incomplete.

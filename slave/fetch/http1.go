@@ -71,32 +71,31 @@ func (x *exchange) appendRequest(b []byte, recorded bool) []byte {
 	return append(b, "\r\n"...)
 }
 
-// http1 speaks HTTP/1.1 for one exchange. It reports whether the connection can carry another.
-func (x *exchange) http1(ctx context.Context, c *connection) (reusable bool, err error) {
+// http1 speaks HTTP/1.1 for one exchange.
+func (x *exchange) http1(ctx context.Context, c *connection) (*http.Response, error) {
 	x.last = time.Now()
-	if err := c.SetDeadline(x.until()); err != nil {
-		return false, fail(messages.Reason_CONNECTION_LOST, fmt.Errorf("%w: %w", errUnsent, err))
-	}
-	if ctx.Done() != nil {
-		stop := context.AfterFunc(ctx, func() { c.SetDeadline(aLongTimeAgo) })
-		defer func() { reusable = stop() && reusable }()
+	err := c.SetDeadline(x.until())
+	x.stop = context.AfterFunc(ctx, func() { c.SetDeadline(aLongTimeAgo) })
+	if err != nil {
+		return nil, fail(messages.Reason_CONNECTION_LOST, fmt.Errorf("%w: %w", errUnsent, err))
 	}
 	n, sendErr := c.Write(x.wire.b)
 	if n == 0 && sendErr != nil && x.resp.Reused {
-		return false, fail(messages.Reason_CONNECTION_LOST, fmt.Errorf("%w: %w", errUnsent, sendErr))
+		return nil, fail(messages.Reason_CONNECTION_LOST, fmt.Errorf("%w: %w", errUnsent, sendErr))
 	}
 	// A server that refuses early may have answered although not all could be sent.
 	h, err := x.readHead(ctx, c)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	if h.status == http.StatusProxyAuthRequired && x.client.dialer.proxy.forwards(&x.to) {
-		return false, fail(messages.Reason_CONNECT_FAILED, errProxyLogin)
+		return nil, fail(messages.Reason_CONNECT_FAILED, errProxyLogin)
 	}
-	x.answered(h.header, h.status)
-	x.resp.Proto = "HTTP/1." + strconv.Itoa(h.minor)
-	whole, err := x.readBody(ctx, c, &h)
-	return whole && !h.close && sendErr == nil, err
+	x.body = func() (bool, error) {
+		whole, err := x.readBody(ctx, c, &h)
+		return whole && !h.close && sendErr == nil, err
+	}
+	return &http.Response{StatusCode: h.status, Header: h.header, Proto: "HTTP/1." + strconv.Itoa(h.minor)}, nil
 }
 
 // readHead reads up to the end of the head of the final response; interim ones are dropped.

@@ -49,60 +49,61 @@ func speakHTTP2(ctx context.Context, t *http.Transport, c *tls.Conn) (*http.Clie
 }
 
 // http2 speaks HTTP/2 for one exchange.
-func (x *exchange) http2(ctx context.Context, c *connection) (reusable bool, err error) {
+func (x *exchange) http2(ctx context.Context, c *connection) (*http.Response, error) {
 	x.last = time.Now()
 	within, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	limit := time.AfterFunc(time.Until(x.until()), func() { cancel(errIdle) })
-	defer limit.Stop()
+	x.stop = func() bool { cancel(nil); return limit.Stop() }
 	var sent atomic.Bool
 	trace := &httptrace.ClientTrace{WroteHeaderField: func(string, []string) { sent.Store(true) }}
 	res, err := c.h2.RoundTrip(x.http2Request(httptrace.WithClientTrace(within, trace)))
 	if err != nil {
-		return false, x.http2Error(ctx, within, sent.Load(), err)
+		return nil, x.http2Error(ctx, within, sent.Load(), err)
 	}
-	defer res.Body.Close()
 	x.last = time.Now()
-	x.resp.Proto = res.Proto
 	x.coded = res.Header["Content-Encoding"] != nil
 	x.headAt = len(x.wire.b)
 	x.wire.b = appendHead(x.wire.b, res)
 	x.bodyAt = len(x.wire.b)
-	x.answered(res.Header, res.StatusCode)
 	most := x.bodyAt + x.client.o.MaxBody
 	if n := res.ContentLength; n >= 0 && n < int64(x.client.o.MaxBody) {
 		x.expect = x.bodyAt + int(n) + 1
 	}
-	for {
-		limit.Reset(time.Until(x.until()))
-		err := x.room(within, most+1)
-		n := 0
-		if err == nil {
-			b := x.wire.b
-			n, err = res.Body.Read(b[len(b):min(cap(b), most+1)])
-			x.wire.b = b[:len(b)+n]
-		}
-		if n > 0 {
-			x.last = time.Now()
-		}
-		x.bodyEnd = min(len(x.wire.b), most)
-		switch {
-		case len(x.wire.b) > most:
-			x.cut("length", errTooLarge)
-			return false, nil
-		case err == nil:
-		case err == io.EOF:
-			return true, nil
-		case ctx.Err() != nil:
-			return false, fail(messages.Reason_CANCELED, errCanceled)
-		case within.Err() != nil || isTimeout(err):
-			x.cut("time", x.lateness())
-			return false, nil
-		default:
-			x.cut("disconnect", err)
-			return false, nil
+	body := res.Body
+	x.body = func() (whole bool, err error) {
+		defer body.Close()
+		for {
+			limit.Reset(time.Until(x.until()))
+			err := x.room(within, most+1)
+			n := 0
+			if err == nil {
+				b := x.wire.b
+				n, err = body.Read(b[len(b):min(cap(b), most+1)])
+				x.wire.b = b[:len(b)+n]
+			}
+			if n > 0 {
+				x.last = time.Now()
+			}
+			x.bodyEnd = min(len(x.wire.b), most)
+			switch {
+			case len(x.wire.b) > most:
+				x.cut("length", errTooLarge)
+				return false, nil
+			case err == nil:
+			case err == io.EOF:
+				return true, nil
+			case ctx.Err() != nil:
+				return false, fail(messages.Reason_CANCELED, errCanceled)
+			case within.Err() != nil || isTimeout(err):
+				x.cut("time", x.lateness())
+				return false, nil
+			default:
+				x.cut("disconnect", err)
+				return false, nil
+			}
 		}
 	}
+	return res, nil
 }
 
 // http2Request says the request of the exchange, whose HTTP/1.1 form is in the wire bytes, in the words of net/http.

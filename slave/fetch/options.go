@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gocolly/colly/v2"
 	"golang.org/x/net/http/httpguts"
 
 	"henro/slave/botauth"
@@ -88,6 +89,11 @@ type Options struct {
 	Proxy *url.URL
 	// Signer signs every request (Web Bot Auth); nil: none does.
 	Signer *botauth.Signer
+
+	// Colly adds callbacks to each Collector that is made; nil: there are none. They may see, and no more: another
+	// visit that one of them wants is not made, a request that it aborts is a visit that failed (NOT_PARSED), and an
+	// answer whose transfer it aborts has no body. Of a body they see a copy of the first MiB, without content coding.
+	Colly func(*colly.Collector)
 
 	// Dial replaces the network: addr is "ip:port", or "name:port" if there is no Lookup, which then is never asked.
 	// For tests; inside a synctest bubble everything then happens in virtual time. The guard judges addr where it is an
