@@ -218,7 +218,8 @@ func TestWithoutRequisitesWhyOfAnImageNamesTheFlag(t *testing.T) {
 			t.Errorf("why:\n%s", got)
 		}
 		_, whole, _ := readMissing(t, said(t, "missing", "--json", dir), "")
-		if whole.Pages != 3 || whole.Whole != 0 || whole.Reasons["class left out"] != whole.Lacked {
+		if r := whole.Reasons; whole.Pages != 4 || whole.Whole != 0 || r["scripts not run"] != 1 ||
+			r["class left out"] != whole.Lacked-1 {
 			t.Errorf("%+v", whole)
 		}
 	})
