@@ -1,1 +1,0 @@
-export default "<p>a lazy module spoke</p>";
