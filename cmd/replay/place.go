@@ -3,7 +3,6 @@ package replay
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -177,16 +176,12 @@ func (s *Server) inPlace(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		c, err = s.archive.Closest(u, at)
 	}
-	isFrame := r.Header.Get("Sec-Fetch-Dest") == "iframe"
-	if errors.Is(err, captures.ErrNotArchived) && !isFrame { // a page is what it says it is
-		c, err = s.archive.Loose(u, at)
-	}
 	if err == nil {
 		err = s.capture(w, r, u, c, false)
 	}
 	switch {
 	case err == nil:
-	case isFrame: // the page that says why, which is no page of this origin
+	case r.Header.Get("Sec-Fetch-Dest") == "iframe": // the page that says why, which is no page of this origin
 		redirect(w, "http://"+s.content+"/web/"+p.stamp+"mp_/"+u.String(), http.StatusFound)
 	default:
 		s.fail(w, r, err)
