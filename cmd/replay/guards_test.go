@@ -100,8 +100,8 @@ func TestWhoMayLearnOfTheArchive(t *testing.T) {
 			"Sec-Fetch-Dest", "iframe"}, map[string]string{"Referrer-Policy": "same-origin",
 			"X-DNS-Prefetch-Control": "off", "Content-Security-Policy": strings.ReplaceAll("default-src PLACES data: "+
 				"blob: 'unsafe-inline'; script-src PLACES 'unsafe-inline' 'unsafe-eval' data: blob:; "+
-				"object-src PLACES; frame-src PLACES http://localhost:8091; connect-src PLACES data: blob:; "+
-				"base-uri PLACES; form-action PLACES; frame-ancestors PLACES http://127.0.0.1:8090; webrtc 'block'; "+
+				"object-src PLACES; frame-src PLACES http://localhost:8091; connect-src PLACES data: blob:; base-uri PLACES; "+
+				"form-action PLACES; frame-ancestors PLACES http://127.0.0.1:8090; webrtc 'block'; "+
 				"sandbox allow-scripts allow-same-origin allow-forms", "PLACES", "http://*.localhost:8091")}},
 		"what that page needs": {"/static/missing.js", 200, []string{"Host", content, "Sec-Fetch-Site", "cross-site"},
 			map[string]string{"Cross-Origin-Resource-Policy": "cross-origin"}},
