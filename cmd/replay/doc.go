@@ -7,36 +7,23 @@
 //	/web/TIME/URL      a capture in a frame below a banner: what a person opens
 //	/web/TIMEmp_/URL   the capture itself, its links leading back into the archive: the memento of RFC 7089
 //	/web/TIMEid_/URL   the capture byte for byte, as the server sent it
-//	http://KEYTIME-sPORT-NAME.localhost:PORT/PATH
-//	                   the capture in a place: see below
 //	/timegate/URL      leads to the memento nearest to Accept-Datetime
 //	/timemap/link/URL  lists all mementos
 //
-// # Places
-//
-// In the frame each archived origin has an origin of its own, at each moment: a place. Paths, queries, modules and
-// storage are there as scripts know them, so routers run and relative addresses lead where they should; only what names
-// a host is rewritten, in HTML, CSS, import maps and imports. What scripts ask of other origins is led by lead.js in
-// the page. What both miss is refused. The name of a place begins with letters that no page of elsewhere knows, so
-// whoever asks there was led there; places answer one another as if every host had allowed it.
-//
-// Browsers lead *.localhost to this machine without asking anybody. The page with the banner tries that out with a name
-// that says nothing of the capture. Where there is no answer the frame has /web/TIMEmp_/URL: all links are rewritten
-// then, and a path without a host finds its way back into the archive by the Referer.
-//
 // # No request leaves the machine
 //
-// Links are rewritten where they stand, byte for byte around them. What a script then asks for by itself meets the
-// content security policy, which knows no other origins than those of captures. Wombat, which rewrites what scripts do,
-// is licensed under the AGPL and so no part of this. Service workers are refused: what they answer has no policy.
+// Links in HTML and CSS are rewritten where they stand, byte for byte around them; scripts are left alone. What a
+// script then asks for by itself meets the content security policy, which knows no other origin than its own; a path
+// without a host finds its way back into the archive by the Referer. Wombat, which rewrites what scripts do, is
+// licensed under the AGPL and so no part of this.
 //
-// # Our pages and captures
+// # Two origins
 //
-// Captures run under other names and another port (*.localhost) than our own pages (127.0.0.1), in a sandboxed frame
-// that can neither open windows nor leave it: the policy of the page with the banner keeps the frame from being led
-// elsewhere. The origins of captures answer captures alone. Whatever is not in the frame (a capture opened by itself,
-// one asked for at the port of our own pages, one byte for byte) is sealed: no scripts, no origin, nothing fetched;
-// bytes as the server sent them are a download. What a browser marks as asked by a page of another site is refused.
+// Captures run under another name and port (localhost) than our own pages (127.0.0.1), in a sandboxed frame that can
+// neither open windows nor leave it: the policy of the page with the banner keeps the frame from being led elsewhere.
+// The origin of captures answers captures alone. Whatever is not in the frame (a capture opened by itself, one asked
+// for at the port of our own pages, one byte for byte) is sealed: no scripts, no origin, nothing fetched; bytes as the
+// server sent them are a download. What a browser marks as asked by a page of another site is refused.
 //
 // One thing is left to a hostile script: a link element of its own with rel=preconnect makes Chromium open a
 // connection, without a request on it, which no policy governs. Options.NoScripts closes that too. Links of that kind

@@ -80,7 +80,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	default:
 		s.log.WithField("err", err).WithField("url", r.URL.String()).Error("a capture cannot be shown")
 	}
-	if isPlain(r) || s.isPlace(r) {
+	if isPlain(r) {
 		http.Error(w, err.Error(), status)
 		return
 	}

@@ -29,8 +29,8 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 }).ParseFS(static, "static/*.html"))
 
 // interiorPolicy is the content security policy of our own pages.
-const interiorPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; " +
-	"form-action 'self'; base-uri 'none'; frame-ancestors "
+const interiorPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' " +
+	"data:; form-action 'self'; base-uri 'none'; frame-ancestors "
 
 // page is what the templates of all our pages are given.
 type page struct {
@@ -47,15 +47,13 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, name s
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	ancestors := "'none'"
-	places := "http://*." + s.content
 	if r.Host == s.content { // the page about what is not archived is within the frame
 		// Without an origin no capture reaches its window. With a referrer our own style sheet would be looked for in
 		// the archive.
-		ancestors = "'self' " + places + " http://" + s.own + "; sandbox allow-scripts"
+		ancestors = "'self' http://" + s.own + "; sandbox allow-scripts"
 		h.Set("Referrer-Policy", "no-referrer")
 	}
-	h.Set("Content-Security-Policy", interiorPolicy+ancestors+"; connect-src 'self' "+places+"; frame-src http://"+
-		s.content+" "+places)
+	h.Set("Content-Security-Policy", interiorPolicy+ancestors+"; frame-src http://"+s.content)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-cache")
 	h.Add("Vary", "Accept-Language")
@@ -391,14 +389,9 @@ func (s *Server) describePlace(u weburl.URL, p captures.Place) described {
 	return d
 }
 
-// describe tells the banner of the capture to which its frame went: GET /capture/TIME/URL, or /capture/ and the address
-// of a place.
+// describe tells the banner of the capture to which its frame went: GET /capture/TIME/URL.
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
-	rest := strings.TrimPrefix(target(r), "/capture/")
-	if p, u, ok := s.original(rest); ok {
-		rest = p.stamp + "/" + u.String()
-	}
-	stamp, raw, _ := strings.Cut(rest, "/")
+	stamp, raw, _ := strings.Cut(strings.TrimPrefix(target(r), "/capture/"), "/")
 	at, err := cdxj.ParseStamp(stamp)
 	if err != nil {
 		return &problem{http.StatusBadRequest, err}
@@ -422,7 +415,5 @@ func (s *Server) frame(w http.ResponseWriter, r *http.Request, u weburl.URL, p c
 		page
 		described
 		Host, Sandbox string
-		Place, Asks   string // where the capture lives, and where the browser is asked whether it finds places
-	}{page{wordsFor(r), u.String()}, s.describePlace(u, p), s.content, sandbox, s.address(cdxj.Stamp(p.At), u.String()),
-		"http://" + s.key + "." + s.content + "/"})
+	}{page{wordsFor(r), u.String()}, s.describePlace(u, p), s.content, sandbox})
 }

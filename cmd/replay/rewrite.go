@@ -33,9 +33,7 @@ const (
 // rewriter leads the links of one page back into the archive. It changes the bytes of URLs, of a few attributes that
 // would keep the page from being shown in a frame, and nothing else.
 type rewriter struct {
-	prefix string // put before a URL: /web/TIMEmp_/; what begins with it leads into the archive already
-	// lead finds the place of a URL, where the page is in one itself; nil: prefix is put before it
-	lead     func(href string) string
+	prefix   string // put before a URL: /web/TIMEmp_/
 	base     string // of the page's links
 	encoding string // its name
 	enc      encoding.Encoding
@@ -44,31 +42,19 @@ type rewriter struct {
 	insert   string // put behind the document type, or before the first element
 	inner    string // what insert is for pages in the srcdoc of a frame
 	nested   int    // within so many other pages
-	inMap    bool   // the script at hand says where modules are
 }
 
 // link returns the place of a reference in the archive, or false for what is none: fragments, data:, javascript:.
 func (w *rewriter) link(ref string) (string, bool) {
 	ref = strings.TrimSpace(ref)
-	if ref == "" || ref[0] == '#' || strings.HasPrefix(ref, w.prefix) || w.lead != nil && !namesHost.MatchString(ref) {
+	if ref == "" || ref[0] == '#' || strings.HasPrefix(ref, w.prefix) {
 		return "", false
 	}
 	href, err := weburl.HrefIn(ref, w.base, w.enc)
 	if err != nil {
 		return "", false
 	}
-	return w.to(href), true
-}
-
-// namesHost is the beginning of a reference that says where, and not only at which path: all that changes in a place.
-var namesHost = regexp.MustCompile(`^(?i:https?:|[/\\][/\\])`)
-
-// to leads a URL into the archive.
-func (w *rewriter) to(href string) string {
-	if w.lead != nil {
-		return w.lead(href)
-	}
-	return w.prefix + href
+	return w.prefix + href, true
 }
 
 // page copies a page, rewritten.
@@ -79,7 +65,7 @@ func (w *rewriter) page(out *bufio.Writer, in io.Reader) error {
 	if m, ok := in.(*metered); ok {
 		taken = m.taken
 	}
-	inStyle, inNoscript, inScript := false, false, false
+	inStyle, inNoscript := false, false
 	for {
 		kind := z.Next()
 		raw := z.Raw()
@@ -109,15 +95,12 @@ func (w *rewriter) page(out *bufio.Writer, in io.Reader) error {
 			raw = bytes.Clone(raw)
 			name, _ := z.TagName()
 			tag := string(name)
-			inStyle, inNoscript, inScript = tag == "style", tag == "noscript", tag == "script" && w.lead != nil
-			w.inMap = inScript && bytes.Contains(raw, []byte("importmap"))
+			inStyle, inNoscript = tag == "style", tag == "noscript"
 			out.Write(w.tag(tag, raw))
 		case html.TextToken:
 			switch {
 			case inStyle:
 				w.sheet(out, raw)
-			case inScript:
-				w.script(out, raw)
 			case inNoscript && w.nested < maxNested && len(raw) <= maxInner:
 				if err := w.within().page(out, bytes.NewReader(bytes.Clone(raw))); err != nil {
 					return err
@@ -126,7 +109,7 @@ func (w *rewriter) page(out *bufio.Writer, in io.Reader) error {
 				out.Write(raw)
 			}
 		default:
-			inStyle, inNoscript, inScript = false, false, false
+			inStyle, inNoscript = false, false
 			out.Write(raw)
 		}
 	}
@@ -240,11 +223,8 @@ func (w *rewriter) tag(tag string, raw []byte) []byte {
 		case "href", "xlink:href", "src", "action", "formaction", "poster", "data", "background", "manifest", "lowsrc",
 			"longdesc":
 			if tag == "base" && name == "href" && !w.based {
-				ref := strings.TrimSpace(value(a))
-				if href, err := weburl.HrefIn(ref, w.base, w.enc); err == nil {
-					if w.lead == nil || namesHost.MatchString(ref) {
-						put(a, w.to(href))
-					}
+				if href, err := weburl.HrefIn(strings.TrimSpace(value(a)), w.base, w.enc); err == nil {
+					put(a, w.prefix+href)
 					w.base, w.based = href, true
 				}
 				continue
@@ -286,9 +266,6 @@ func (w *rewriter) tag(tag string, raw []byte) []byte {
 				}
 			case "content-security-policy", "content-security-policy-report-only", "x-dns-prefetch-control":
 				rename(a)
-			}
-			if strings.EqualFold(strings.TrimSpace(named("name")), "referrer") {
-				rename(a) // to others the name of a place is not told
 			}
 		}
 	}
@@ -366,48 +343,23 @@ func (w *rewriter) srcset(list string) string {
 
 // sheet writes a style sheet, rewritten. An error stays with out, which is asked for it in the end.
 func (w *rewriter) sheet(out io.Writer, sheet []byte) {
-	w.references(out, sheet, cssEscaper, func(found func(raw, unescaped []byte)) {
-		links.References(sheet, func(raw []byte, _ outlink.Kind) { found(raw, links.UnescapeCSS(raw)) })
-	})
-}
-
-// script writes a script, or an import map, with the modules rewritten that it imports by plain strings.
-func (w *rewriter) script(out io.Writer, script []byte) {
-	w.references(out, script, scriptEscaper, func(found func(raw, unescaped []byte)) {
-		if !w.inMap {
-			links.Imports(script, func(raw []byte) { found(raw, raw) })
-			return
-		}
-		for _, at := range absolute.FindAllSubmatchIndex(script, -1) {
-			found(script[at[2]:at[3]], script[at[2]:at[3]])
-		}
-	})
-}
-
-var absolute = regexp.MustCompile(`"((?:https?:)?//[^"\\]+)"`)
-
-// references writes a text with the references rewritten that find shows: pieces of the text, and what they mean.
-func (w *rewriter) references(out io.Writer, text []byte, escaper *strings.Replacer,
-	find func(found func(raw, unescaped []byte))) {
 	done := 0
-	find(func(raw, unescaped []byte) {
+	links.References(sheet, func(raw []byte, _ outlink.Kind) {
 		if len(raw) == 0 || len(raw) > maxValue {
 			return
 		}
-		decoded, err := charset.Decode(unescaped, w.encoding)
+		decoded, err := charset.Decode(links.UnescapeCSS(raw), w.encoding)
 		if err != nil {
 			return
 		}
 		if to, ok := w.link(string(decoded)); ok {
-			start := cap(text) - cap(raw) // both end where their array ends
-			out.Write(text[done:start])
-			io.WriteString(out, escaper.Replace(to))
+			start := cap(sheet) - cap(raw) // both end where their array ends
+			out.Write(sheet[done:start])
+			io.WriteString(out, cssEscaper.Replace(to))
 			done = start + len(raw)
 		}
 	})
-	out.Write(text[done:])
+	out.Write(sheet[done:])
 }
-
-var scriptEscaper = strings.NewReplacer(`"`, "%22", "'", "%27", "`", "%60", `\`, "%5C", "<", "%3C")
 
 var cssEscaper = strings.NewReplacer(`"`, "%22", "'", "%27", "(", "%28", ")", "%29", `\`, "%5C", " ", "%20")

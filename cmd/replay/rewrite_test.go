@@ -15,13 +15,8 @@ const at = "/web/20260314120000mp_/"
 
 func rewritten(t testing.TB, page, encoding string) string {
 	t.Helper()
-	return rewrittenBy(t, &rewriter{prefix: at}, page, encoding)
-}
-
-func rewrittenBy(t testing.TB, w *rewriter, page, encoding string) string {
-	t.Helper()
 	var b bytes.Buffer
-	w.base, w.encoding, w.enc = "http://docs.test/dir/page", encoding, charset.Encoding(encoding)
+	w := &rewriter{prefix: at, base: "http://docs.test/dir/page", encoding: encoding, enc: charset.Encoding(encoding)}
 	out := bufio.NewWriter(&b)
 	if err := w.page(out, strings.NewReader(page)); err != nil || out.Flush() != nil {
 		t.Fatal(err)

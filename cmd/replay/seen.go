@@ -29,12 +29,8 @@ func (l Listeners) Address(e cdxj.Entry) string {
 func (l Listeners) Asked(address string) (weburl.URL, Asked) {
 	content := contentHost(l.Content[0])
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" || u.Host != l.Own.Addr().String() && u.Host != content &&
-		!strings.HasSuffix(u.Host, "."+content) {
+	if err != nil || u.Scheme != "http" || u.Host != l.Own.Addr().String() && u.Host != content {
 		return weburl.URL{}, Foreign
-	}
-	if _, page, ok := (&Server{content: content}).original(address); ok {
-		return page, Captured
 	}
 	rest, ok := strings.CutPrefix(address, "http://"+content+"/web/")
 	stamp, raw, ok2 := strings.Cut(rest, "/")

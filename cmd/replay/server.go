@@ -3,10 +3,9 @@ package replay
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
+	_ "embed"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -53,14 +52,12 @@ type Server struct {
 	questions *semaphore.Weighted
 
 	own     string // host and port of our own pages, as they name them
-	content string // host and port of captures; no other name or port is answered there, but those of places
-	key     string // begins the names of places
+	content string // host and port of captures; no other name or port is answered there
 }
 
 // NewServer returns a Server of an archive.
 func NewServer(a *captures.Archive, o Options, log *logrus.Entry) *Server {
-	return &Server{archive: a, o: o, log: log, budget: newBudget(), questions: semaphore.NewWeighted(1),
-		key: strings.ToLower(rand.Text()[:keyBytes])}
+	return &Server{archive: a, o: o, log: log, budget: newBudget(), questions: semaphore.NewWeighted(1)}
 }
 
 // Listeners are where a Server answers. Own and Content are two ports, so that browsers take them for two origins.
@@ -121,7 +118,7 @@ func contentHost(l net.Listener) string {
 
 // ownHost is the host of our own pages for a request.
 func (s *Server) ownHost(r *http.Request) string {
-	if s.isPlace(r) || strings.HasPrefix(r.Host, "localhost") {
+	if r.Host == s.content || strings.HasPrefix(r.Host, "localhost") {
 		return s.own
 	}
 	return r.Host
@@ -193,13 +190,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// captures answers in the origins of captures, where their scripts run. There is nothing here but captures and what an
+// captures answers in the origin of captures, where their scripts run. There is nothing here but captures and what an
 // error page needs, so that a script finds no list of what is archived, even through a hole in the rewriting.
 func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
-	if s.isPlace(r) {
-		s.inPlace(w, r)
-		return
-	}
 	if !admitted(w, r, r.Host == s.content) {
 		return
 	}
@@ -273,10 +266,6 @@ type problem struct {
 
 // web answers /web/TIME/URL in its forms.
 func (s *Server) web(w http.ResponseWriter, r *http.Request, rest string) error {
-	if p, u, ok := s.original(rest); ok {
-		redirect(w, "/web/"+p.stamp+"/"+u.String(), http.StatusFound)
-		return nil
-	}
 	stamp, raw, ok := strings.Cut(rest, "/")
 	if !ok || strings.Trim(stamp, "0123456789*") != "" && !strings.HasSuffix(stamp, "_") {
 		stamp, raw = "*", rest // /web/URL
@@ -325,30 +314,20 @@ const sealed = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-a
 // the one that is put into it.
 func (s *Server) policy(r *http.Request, raw, isHTML bool) string {
 	dest := r.Header.Get("Sec-Fetch-Dest")
-	isPlace := s.isPlace(r)
-	if raw || r.Host != s.content && !isPlace || dest == "" || dest == "document" {
+	if raw || r.Host != s.content || dest == "" || dest == "document" {
 		return sealed
 	}
-	ours := "'self'"
-	frames := ours
-	if isPlace {
-		ours = "http://*." + s.content
-		frames = ours + " http://" + s.content // where the page lives that says what is missing
-	}
-	scripts, sandbox := ours+" 'unsafe-inline' 'unsafe-eval' data: blob:", sandbox
+	scripts, sandbox := "'self' 'unsafe-inline' 'unsafe-eval' data: blob:", sandbox
 	switch {
 	case !isHTML && (dest == "iframe" || dest == "frame" || dest == "object" || dest == "embed"):
 		scripts, sandbox = "'none'", "" // nor can a page around it reach its window
 	case s.o.NoScripts:
-		scripts = ""
-		for _, ours := range []string{reporter, leader} {
-			sum := sha256.Sum256([]byte(ours))
-			scripts += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-		}
+		sum := sha256.Sum256([]byte(reporter))
+		scripts = "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src " + ours + " data: blob: 'unsafe-inline'; script-src " + scripts + "; object-src " + ours +
-		"; frame-src " + frames + "; connect-src " + ours + " data: blob:; base-uri " + ours +
-		"; form-action " + ours + "; frame-ancestors " + ours + " http://" + s.own + "; webrtc 'block'; sandbox " +
+	return "default-src 'self' data: blob: 'unsafe-inline'; script-src " + scripts +
+		"; object-src 'self'; frame-src 'self'; connect-src 'self' data: blob:; " +
+		"base-uri 'self'; form-action 'self'; frame-ancestors 'self' http://" + s.own + "; webrtc 'block'; sandbox " +
 		sandbox
 }
 
@@ -368,14 +347,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	defer c.Close()
 	h := w.Header()
 	s.memento(h, r, u, p)
-	stamp := cdxj.Stamp(p.At)
-	h.Set("Content-Location", "http://"+s.ownHost(r)+"/web/"+stamp+"mp_/"+p.URL)
-	rw := &rewriter{prefix: "/web/" + stamp + "mp_/", base: u.String()}
-	if place, _, ok := s.original("http://" + r.Host + "/"); ok {
-		rw.prefix, rw.lead = "http://"+s.key, func(href string) string {
-			return cmp.Or(s.address(place.stamp, href), href)
-		}
-	}
+	h.Set("Content-Location", "/web/"+cdxj.Stamp(p.At)+"mp_/"+p.URL)
 	h.Set("Cache-Control", "no-cache") // another crawl may be shown at this address next
 	for _, f := range c.Header {
 		name := strings.ToLower(f.Name)
@@ -385,7 +357,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 			h.Add("X-Archive-Orig-Location", f.Value)
 		case name == "location":
 			if to, err := weburl.Href(f.Value, u.String()); err == nil {
-				h.Set("Location", rw.to(to))
+				h.Set("Location", "/web/"+cdxj.Stamp(p.At)+"mp_/"+to)
 			}
 		case plain[name]:
 			h.Add(f.Name, f.Value)
@@ -421,8 +393,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	}
 	h.Set("Content-Security-Policy", s.policy(r, raw, media == "text/html"))
 	isPage := media == "text/html" || media == "application/xhtml+xml" || media == "image/svg+xml" || media == ""
-	isScript := rw.lead != nil && mediatype.IsScript(media)
-	if raw || !isPage && media != "text/css" && !isScript {
+	if raw || !isPage && media != "text/css" {
 		w.WriteHeader(status)
 		if r.Method == http.MethodGet {
 			_, err = io.Copy(w, c.Body)
@@ -445,7 +416,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 		media = "text/html"
 		h.Set("Content-Security-Policy", s.policy(r, raw, true))
 	}
-	rw.xml = media != "text/html"
+	rw := &rewriter{prefix: "/web/" + cdxj.Stamp(p.At) + "mp_/", base: u.String(), xml: media != "text/html"}
 	rw.encoding, _ = charset.Detect(h.Get("Content-Type"), begin)
 	rw.enc = charset.Encoding(rw.encoding)
 	page := &metered{Reader: in, ctx: r.Context(), large: s.budget.large}
@@ -472,26 +443,15 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 		return nil
 	}
 	out := bufio.NewWriterSize(w, 32<<10)
-	switch {
-	case media == "text/css" || isScript:
-		if dest := r.Header.Get("Sec-Fetch-Dest"); dest == "worker" || dest == "sharedworker" {
-			out.WriteString(leader + "\n")
-		}
-		var whole []byte
-		if whole, err = io.ReadAll(io.LimitReader(page, maxToken)); err == nil {
-			if isScript {
-				rw.script(out, whole)
-			} else {
-				rw.sheet(out, whole)
-			}
+	switch media {
+	case "text/css":
+		var sheet []byte
+		if sheet, err = io.ReadAll(io.LimitReader(page, maxToken)); err == nil {
+			rw.sheet(out, sheet)
 			_, err = io.Copy(out, page)
 		}
-	case media == "text/html":
-		rw.inner = "<script>" + reporter + "</script>"
-		if rw.lead != nil {
-			rw.inner += "<script>" + leader + "</script>"
-		}
-		rw.insert = rw.inner
+	case "text/html":
+		rw.insert, rw.inner = "<script>"+reporter+"</script>", "<script>"+reporter+"</script>"
 		err = rw.page(out, page)
 	default:
 		err = rw.page(out, page)
@@ -499,23 +459,15 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	return s.lost(errors.Join(err, out.Flush()), u)
 }
 
-// What is put into a capture, behind the document type, in one line each. Both remove themselves.
-var (
-	// reporter tells the banner where the frame is, and takes away WebRTC, which connects to other machines whatever
-	// the policy says, from the page and from every window that it makes within itself.
-	reporter = inOneLine("reporter.js")
-	// leader is put into places alone. It leads what scripts ask of other origins to the places of these. No safety
-	// hangs on it: what it misses is refused by the policy.
-	leader = inOneLine("lead.js")
-)
+// reporter tells the banner where the frame is, and takes away WebRTC, which connects to other machines whatever the
+// policy says, from the page and from every window that it makes within itself. It is the only thing put into a
+// capture, behind the document type, and removes itself.
+//
+//go:embed static/reporter.js
+var reporterSource string
 
-func inOneLine(name string) string {
-	text, err := static.ReadFile("static/" + name)
-	if err != nil {
-		panic(err) // it is part of the program
-	}
-	return strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", " ")
-}
+// reporter is reporterSource in one line.
+var reporter = strings.ReplaceAll(strings.TrimSpace(reporterSource), "\n", " ")
 
 // isWide reports whether bytes of ASCII may mean something else in an encoding, so that tags cannot be found in it.
 func isWide(encoding string) bool {

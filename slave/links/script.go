@@ -229,15 +229,6 @@ func (d *Document) javaScript(b []byte, inPage bool) {
 	d.signs.fetches = d.signs.fetches || fetches && inPage && d.template == 0 && !d.noscript
 }
 
-// Imports shows the names of the modules that a script imports by plain strings, as they stand in it.
-func Imports(js []byte, visit func(name []byte)) {
-	imports(js, nil, false, func(name []byte, isModule bool) {
-		if isModule {
-			visit(name)
-		}
-	})
-}
-
 // imports shows what a script imports or runs, as it stands in the script. The brackets are a buffer, which it returns;
 // fetches is that the script fetches more, if it stands in a page.
 func imports(b, brackets []byte, inPage bool, visit func(name []byte, isModule bool)) (buffer []byte, fetches bool) {

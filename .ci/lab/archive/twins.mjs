@@ -47,13 +47,8 @@ const [line] = await new Promise((done) => createInterface(replay.stdout).once("
 const base = /http:\/\/[^/]+/.exec(line)[0];
 try {
   const page = await browser.newPage();
-  // A capture is in its place in ours, and at an address with its URL in theirs.
-  const isOf = (address, where) => {
-    const { hostname, pathname, search } = new URL(address === "about:blank" ? "http://blank" : address), { pathname: path, search: query } = new URL(where);
-    return address.includes(`mp_/${where}`) || hostname.endsWith(".localhost") && pathname + search === path + query;
-  };
   const shows = (where, whole) => until(async () => {
-    const frame = page.frames().find((f) => isOf(f.url(), where));
+    const frame = page.frames().find((f) => f.url().includes(`mp_/${where}`));
     const text = frame && await frame.evaluate(() => document.title + "\n" + document.body.innerText);
     return text && whole(text) && text;
   });
@@ -87,7 +82,7 @@ try {
   }
   // A page that is not there says why, and leads on, also from a link within a capture.
   await page.goto(`${base}/web/${twin.at}/${origin}/`);
-  const frame = await until(() => page.frames().find((f) => isOf(f.url(), origin + "/")));
+  const frame = await until(() => page.frames().find((f) => f.url().includes(`mp_/${origin}/`)));
   await until(() => frame.evaluate(() => document.links.length));
   await frame.evaluate(() => { document.links[0].href = document.links[0].href.replace("one.html", "never.html"); document.links[0].click(); });
   const led = await until(() => page.url().endsWith("/never.html") && page.evaluate(() => document.body.innerText));

@@ -1,23 +1,14 @@
-// Opens the capture below the banner, and keeps the banner in step with it: captures say where they are.
+// Keeps the banner in step with the frame below it, whose captures say where they are.
 const frame = document.getElementById("capture");
-const old = /^http:\/\/localhost:\d+\/web\/(\d+)[a-z]+_\/(.*)$/s;
+const place = /^\/web\/(\d+)[a-z]+_\/(.*)$/s;
 let shown = location.pathname + location.search;
-
-// A browser that does not lead *.localhost to this machine shows captures at their older addresses. A name that says
-// nothing of the capture tries it out.
-(async () => {
-  const {asks, place, old} = frame.dataset;
-  const finds = place && await fetch(asks, {signal: AbortSignal.timeout(3000)}).then((a) => a.ok, () => false);
-  frame.src = finds ? place : old;
-})();
 
 addEventListener("message", async (event) => {
   if (event.source !== frame.contentWindow || typeof event.data?.henro !== "string") return;
-  const m = old.exec(event.data.henro);
-  const capture = m ? m[1] + "/" + m[2] : event.data.henro;
-  const answer = await fetch("/capture/" + capture);
-  // Our own page says more, and has the search. An address that a script made up is none of a page that is missing.
-  if (answer.status === 404 && !event.data.made) location.replace("/web/" + capture);
+  const m = place.exec(event.data.henro);
+  if (!m) return;
+  const answer = await fetch("/capture/" + m[1] + "/" + m[2]);
+  if (answer.status === 404) location.replace("/web/" + m[1] + "/" + m[2]); // our own page says more, and has the search
   if (!answer.ok) return;
   const d = await answer.json();
   const at = (stamp) => "/web/" + stamp + "/" + d.URL;

@@ -1,5 +1,5 @@
 {const script = document.currentScript, text = script.textContent, known = new WeakSet();
-if (parent === top && parent !== self && !/^about:/.test(location.href)) parent.postMessage({henro: location.href}, "*");
+if (parent !== self && !/^about:/.test(location.href)) parent.postMessage({henro: location.pathname + location.search}, "*");
 const scrub = (w) => {
   try {
     if (!w || known.has(w.document)) return;
