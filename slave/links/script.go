@@ -215,28 +215,12 @@ const (
 // javaScript takes what the imports of a script name, and what it runs. inPage says that the script stands in the page:
 // only there are the URLs of workers relative to what is known.
 func (d *Document) javaScript(b []byte, inPage bool) {
-	var fetches bool
-	d.brackets, fetches = imports(b, d.brackets[:0], inPage, func(name []byte, isModule bool) {
-		if bytes.IndexByte(name, '\\') >= 0 {
-			name = unescapeJSON(name)
-		}
-		if isModule {
-			d.moduleLink(name)
-		} else {
-			d.add(trim(name), outlink.Script, 0)
-		}
-	})
-	d.signs.fetches = d.signs.fetches || fetches && inPage && d.template == 0 && !d.noscript
-}
-
-// imports shows what a script imports or runs, as it stands in the script. The brackets are a buffer, which it returns;
-// fetches is that the script fetches more, if it stands in a page.
-func imports(b, brackets []byte, inPage bool, visit func(name []byte, isModule bool)) (buffer []byte, fetches bool) {
 	has := func(word string) bool { return bytes.Contains(b, []byte(word)) }
 	if !has("import") && !has("from") && !(inPage && (has("Worker") || has("fetch") || has("XMLHttpRequest"))) {
-		return brackets, false
+		return
 	}
-	r := jsReader{b: b, open: brackets}
+	fetches := false // the script fetches more
+	r := jsReader{b: b, open: d.brackets[:0]}
 	state, modules := nothing, false // modules: the argument is the name of a module
 	var pending []byte
 	for {
@@ -245,7 +229,9 @@ func imports(b, brackets []byte, inPage bool, visit func(name []byte, isModule b
 		state = nothing
 		switch token {
 		case 0:
-			return r.open[:0], fetches
+			d.brackets = r.open[:0]
+			d.signs.fetches = d.signs.fetches || fetches && inPage && d.template == 0 && !d.noscript
+			return
 		case 'w':
 			switch word := string(value); {
 			case before == imported || before == clause || before == from: // "import from from" names a from
@@ -267,9 +253,12 @@ func imports(b, brackets []byte, inPage bool, visit func(name []byte, isModule b
 				state = exported
 			}
 		case '"', '`':
+			if bytes.IndexByte(value, '\\') >= 0 {
+				value = unescapeJSON(value)
+			}
 			switch {
 			case (before == imported || before == from) && token == '"':
-				visit(value, true)
+				d.moduleLink(value)
 			case before == argument:
 				state, pending = ended, value
 			case before == clause && r.within('{'): // import {"name" as x}
@@ -290,7 +279,9 @@ func imports(b, brackets []byte, inPage bool, visit func(name []byte, isModule b
 		whole := token == ',' || token == ')'
 		fetches = fetches || modules && (before == argument && state != ended || before == ended && !whole)
 		if before == ended && whole {
-			if visit(pending, modules); !modules && token == ',' {
+			if modules {
+				d.moduleLink(pending)
+			} else if d.add(trim(pending), outlink.Script, 0); token == ',' {
 				state = argument
 			}
 		}

@@ -48,7 +48,7 @@ var allowed = map[string]string{
 	"cmd/henro.keyFileCommands":          "a table of verbs",
 	"store/report/tables.page.Value":     "a table of columns",
 	"slave/links.Document.css":           "a scanner's states",
-	"slave/links.imports":                "a scanner's states",
+	"slave/links.Document.javaScript":    "a scanner's states",
 	"slave/links.Document.element":       "a table of elements",
 	"slave/sitemap.rfc822":               "a table of dates as they are written",
 	"slave/sitemap.xmlReader.opens":      "a table of elements",
