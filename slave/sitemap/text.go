@@ -46,8 +46,8 @@ func (r *reader) text() {
 	}
 }
 
-// encodingOf returns the encoding of a document, nil for UTF-8: its mark, or a '<' beside a zero, counts before what the
-// host declares, and that before the XML declaration, as RFC 7303 has it.
+// encodingOf returns the encoding of a document, nil for UTF-8: its mark, or a '<' beside a zero, counts before what
+// the host declares, and that before the XML declaration, as RFC 7303 has it.
 func encodingOf(head []byte, declared string) encoding.Encoding {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
