@@ -46,7 +46,6 @@ var allowed = map[string]string{
 	"actors/reading.explainPage":         "a table: reasons in words",
 	"slave/charset.Language":             "a table of scripts",
 	"cmd/henro.keyFileCommands":          "a table of verbs",
-	"store/report/tables.page.Value":     "a table of columns",
 	"slave/links.Document.css":           "a scanner's states",
 	"slave/links.Document.javaScript":    "a scanner's states",
 	"slave/links.Document.element":       "a table of elements",

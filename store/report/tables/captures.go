@@ -13,58 +13,40 @@ import (
 	"henro/store/archive/warc"
 )
 
+var captureColumns = []column[capture]{
+	{"url", Text, "that was asked for", func(c *capture) Value { return text(c.URL) }},
+	{"at", Moment, "when it was asked", func(c *capture) Value { return moment(c.At) }},
+	{"status", Integer, "of HTTP", func(c *capture) Value { return integer(c.Status) }},
+	{"mime", Text, "of the answer without parameters", func(c *capture) Value {
+		if c.Mime == cdxj.Revisit {
+			return Value{}
+		}
+		return text(c.Mime)
+	}},
+	{"digest", Text, "SHA-1 of the payload, in base32", func(c *capture) Value { return text(c.Digest) }},
+	{"revisit", Boolean, "the payload is that of an earlier capture and not stored again",
+		func(c *capture) Value { return boolean(c.Mime == cdxj.Revisit) }},
+	{"length", Integer, "bytes of the record in the file, compressed",
+		func(c *capture) Value { return integer(c.Length) }},
+	{"offset", Integer, "of the record in the file", func(c *capture) Value { return integer(c.Offset) }},
+	{"filename", Text, "of the WARC file", func(c *capture) Value { return text(c.Filename) }},
+	{"host", Text, "scheme://name[:port]", func(c *capture) Value { return text(weburl.HostOf(c.URL)) }},
+}
+
 // Captures are the answers in the WARC files, by their indexes: of a file that still grows, those that are synced.
 func Captures() *Table {
 	return &Table{
 		Name: "captures", Doc: "every archived answer, from the indexes of the WARC files", HostColumn: -1,
 		URLColumn: 0,
 		Indexes:   []string{"url", "digest"},
-		Columns: []Column{
-			{"url", Text, "that was asked for"},
-			{"at", Moment, "when it was asked"},
-			{"status", Integer, "of HTTP"},
-			{"mime", Text, "of the answer without parameters"},
-			{"digest", Text, "SHA-1 of the payload, in base32"},
-			{"revisit", Boolean, "the payload is that of an earlier capture and not stored again"},
-			{"length", Integer, "bytes of the record in the file, compressed"},
-			{"offset", Integer, "of the record in the file"},
-			{"filename", Text, "of the WARC file"},
-			{"host", Text, "scheme://name[:port]"},
-		},
-		each: eachCapture,
+		Columns:   columnsOf(captureColumns),
+		each:      eachCapture,
 	}
 }
 
 type capture struct{ cdxj.Entry }
 
-func (c *capture) Value(column int) Value {
-	switch column {
-	case 0:
-		return text(c.URL)
-	case 1:
-		return moment(c.At)
-	case 2:
-		return integer(c.Status)
-	case 3:
-		if c.Mime == cdxj.Revisit {
-			return Value{}
-		}
-		return text(c.Mime)
-	case 4:
-		return text(c.Digest)
-	case 5:
-		return boolean(c.Mime == cdxj.Revisit)
-	case 6:
-		return integer(c.Length)
-	case 7:
-		return integer(c.Offset)
-	case 8:
-		return text(c.Filename)
-	case 9:
-		return text(weburl.HostOf(c.URL))
-	}
-	return Value{}
-}
+func (c *capture) Value(i int) Value { return valueAt(captureColumns, c, i) }
 
 func eachCapture(s *Source, q Query, fn func(Row) error) error {
 	if s.Archive == "" {

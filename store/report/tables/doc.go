@@ -108,6 +108,30 @@ type Column struct {
 	Doc  string // what it holds, in a few words
 }
 
+// column is a Column with its value in a row of type R.
+type column[R any] struct {
+	name  string
+	kind  Kind
+	doc   string
+	value func(row *R) Value
+}
+
+func columnsOf[R any](all []column[R]) []Column {
+	out := make([]Column, len(all))
+	for i, c := range all {
+		out[i] = Column{c.name, c.kind, c.doc}
+	}
+	return out
+}
+
+// valueAt is the value of a row in the i-th column; none where there is no such column.
+func valueAt[R any](columns []column[R], row *R, i int) Value {
+	if i >= len(columns) {
+		return Value{}
+	}
+	return columns[i].value(row)
+}
+
 // Row is one row.
 type Row interface {
 	// Value returns the value in the i-th column of the row's table.

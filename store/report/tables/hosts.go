@@ -10,63 +10,38 @@ import (
 	"henro/store"
 )
 
+var hostColumns = []column[host]{
+	{"host", Text, "scheme://name[:port]", func(h *host) Value { return text(h.Name) }},
+	{"known", Integer, "URLs", func(h *host) Value { return integer(h.Known) }},
+	{"visited", Integer, "pages visited at least once, or given up", func(h *host) Value { return integer(h.Visited) }},
+	{"waiting", Integer, "pages waiting for their first visit", func(h *host) Value { return integer(h.Waiting) }},
+	{"load_per_second", Real, "L = Σ 1/T: visits that its pages' timetable asks for",
+		func(h *host) Value { return Value{Kind: Real, Real: h.Load} }},
+	{"next_allowed", Moment, "no request may start earlier", func(h *host) Value { return moment(h.NextAllowed) }},
+	{"robots_until", Moment, "when its robots.txt is asked for again; empty: never asked",
+		func(h *host) Value { return moment(h.RobotsUntil) }},
+	{"asked", Moment, "end of its last request; empty: never asked", func(h *host) Value { return moment(h.AskedAt) }},
+	{"given_up", Integer, "pages given up", func(h *host) Value { return integer(h.GivenUp) }},
+	{"errors", Integer, "visits that failed", func(h *host) Value { return integer(h.ErrorCount()) }},
+	{"cause", Text, "the word for why it failed a request last",
+		func(h *host) Value { return text(h.Failure.Cause().Word) }},
+	{"failed", Moment, "when that was", func(h *host) Value { return moment(h.Failure.At) }},
+	{"says", Text, "what the system said of it", func(h *host) Value { return text(h.Failure.Says) }},
+}
+
 // Hosts are all hosts that have a page.
 func Hosts() *Table {
 	return &Table{
 		Name: "hosts", Doc: "every host with a page", HostColumn: 0, URLColumn: -1,
 		Indexes: []string{"host"},
-		Columns: []Column{
-			{"host", Text, "scheme://name[:port]"},
-			{"known", Integer, "URLs"},
-			{"visited", Integer, "pages visited at least once, or given up"},
-			{"waiting", Integer, "pages waiting for their first visit"},
-			{"load_per_second", Real, "L = Σ 1/T: visits that its pages' timetable asks for"},
-			{"next_allowed", Moment, "no request may start earlier"},
-			{"robots_until", Moment, "when its robots.txt is asked for again; empty: never asked"},
-			{"asked", Moment, "end of its last request; empty: never asked"},
-			{"given_up", Integer, "pages given up"},
-			{"errors", Integer, "visits that failed"},
-			{"cause", Text, "the word for why it failed a request last"},
-			{"failed", Moment, "when that was"},
-			{"says", Text, "what the system said of it"},
-		},
-		each: eachHost,
+		Columns: columnsOf(hostColumns),
+		each:    eachHost,
 	}
 }
 
 type host struct{ store.HostRecord }
 
-func (h *host) Value(column int) Value {
-	switch column {
-	case 0:
-		return text(h.Name)
-	case 1:
-		return integer(h.Known)
-	case 2:
-		return integer(h.Visited)
-	case 3:
-		return integer(h.Waiting)
-	case 4:
-		return Value{Kind: Real, Real: h.Load}
-	case 5:
-		return moment(h.NextAllowed)
-	case 6:
-		return moment(h.RobotsUntil)
-	case 7:
-		return moment(h.AskedAt)
-	case 8:
-		return integer(h.GivenUp)
-	case 9:
-		return integer(h.ErrorCount())
-	case 10:
-		return text(h.Failure.Cause().Word)
-	case 11:
-		return moment(h.Failure.At)
-	case 12:
-		return text(h.Failure.Says)
-	}
-	return Value{}
-}
+func (h *host) Value(i int) Value { return valueAt(hostColumns, h, i) }
 
 func eachHost(s *Source, q Query, fn func(Row) error) error {
 	return s.partitions(q, func(p *store.Partition) error {
@@ -84,20 +59,22 @@ func eachHost(s *Source, q Query, fn func(Row) error) error {
 	})
 }
 
+var stopColumns = []column[stop]{
+	{"prefix", Text, "a URL, a folder ending in /, or a host", func(e *stop) Value { return text(e.Prefix) }},
+	{"reason", Text, "why", func(e *stop) Value { return text(e.Reason) }},
+	{"evidence", Text, "what was seen", func(e *stop) Value { return text(e.Evidence) }},
+	{"at", Moment, "since when", func(e *stop) Value { return moment(e.At) }},
+	{"until", Moment, "when it is tried again; empty: never", func(e *stop) Value { return moment(e.Until) }},
+	{"rounds", Integer, "how often it was listed in a row", func(e *stop) Value { return integer(e.Rounds) }},
+	{"what", Text, "url, folder or host", func(e *stop) Value { return text(e.what) }},
+}
+
 // StopList is what is not visited, and why: what was listed, and the URLs that were broken at their last visit, which
 // are on the list by their own record.
 func StopList() *Table {
 	return &Table{
 		Name: "stoplist", Doc: "URLs, folders and hosts that are not visited", HostColumn: -1, URLColumn: -1,
-		Columns: []Column{
-			{"prefix", Text, "a URL, a folder ending in /, or a host"},
-			{"reason", Text, "why"},
-			{"evidence", Text, "what was seen"},
-			{"at", Moment, "since when"},
-			{"until", Moment, "when it is tried again; empty: never"},
-			{"rounds", Integer, "how often it was listed in a row"},
-			{"what", Text, "url, folder or host"},
-		},
+		Columns: columnsOf(stopColumns),
 		each: func(s *Source, q Query, fn func(Row) error) error {
 			return s.partitions(q, func(p *store.Partition) error {
 				if s.Stops != nil {
@@ -158,22 +135,4 @@ type stop struct {
 	what string
 }
 
-func (e *stop) Value(column int) Value {
-	switch column {
-	case 0:
-		return text(e.Prefix)
-	case 1:
-		return text(e.Reason)
-	case 2:
-		return text(e.Evidence)
-	case 3:
-		return moment(e.At)
-	case 4:
-		return moment(e.Until)
-	case 5:
-		return integer(e.Rounds)
-	case 6:
-		return text(e.what)
-	}
-	return Value{}
-}
+func (e *stop) Value(i int) Value { return valueAt(stopColumns, e, i) }
