@@ -22,7 +22,7 @@ get() { # NAME
 	case $release in
 	*://*) curl -fsSL -o "$dir/$1" "$release/$1" ;;
 	*) cp "$release/$1" "$dir/$1" ;;
-	esac
+	esac || { echo "install.sh: RELEASE is the folder, or the URL, in which the files of a release lie; $release has no $1" >&2 && exit 1; }
 }
 get SHA256SUMS
 name=$(sed -n "s/^[0-9a-f]*  \(henro-.*-$os-$arch\.tar\.gz\)$/\1/p" "$dir/SHA256SUMS")

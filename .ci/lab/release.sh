@@ -85,6 +85,14 @@ if sh "$root/docs/install.sh" "$dir/changed" "$dir/never" 2>"$dir/refused" || [ 
 	echo "the installer took an archive that was changed"
 	exit 1
 fi
+mkdir "$dir/empty"
+for nothing in "$dir/empty" "$dir/gone" "$(grep -o 'http://[^/]*' "$dir/served")/gone"; do
+	if sh "$root/docs/install.sh" "$nothing" "$dir/never" 2>"$dir/lacks" || [ -e "$dir/never" ] ||
+		! grep -qF "install.sh: RELEASE is the folder, or the URL, in which the files of a release lie; $nothing has no SHA256SUMS" "$dir/lacks"; then
+		echo "the installer does not say what $nothing lacks: $(cat "$dir/lacks")"
+		exit 1
+	fi
+done
 said installer "$(find "$home" -type f | wc -l) files from a folder and by HTTP; $(head -1 "$dir/installed.log"); refused: $(cat "$dir/refused")"
 
 # A clean machine.
