@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -62,7 +63,29 @@ func (c *Crawl) Define(flags *pflag.FlagSet, follow bool, say func(line string))
 	}
 	d.Deepen(c.Depth)
 	c.definition, c.follows = d, follow
+	if strangers := strangers(c.Dir); len(strangers) > 0 {
+		say(fmt.Sprintf("%s has files that are of no crawl, such as %q: they stay as they are, and the crawl is put "+
+			"beside them; --dir names another directory", c.Dir, strangers[0]))
+	}
 	return nil
+}
+
+// strangers are the files of a directory in which no crawl has left anything. Hidden ones do not count, nor do those
+// that people put there for a crawl or that a disk begins with.
+func strangers(dir string) (names []string) {
+	entries, _ := os.ReadDir(dir) // one that cannot be read is no directory for a crawl: Dir says so
+	for _, entry := range entries {
+		switch name := entry.Name(); name {
+		case "state", "warc", "logs", kept:
+			return nil
+		case "henro.yaml", "lost+found":
+		default:
+			if !strings.HasPrefix(name, ".") {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // settling brings the settings of a crawl and those given together.

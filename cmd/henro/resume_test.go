@@ -6,6 +6,8 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -56,6 +58,11 @@ func TestACrawlGoesOnByItsDirectoryAlone(t *testing.T) {
 	server := httptest.NewServer(web)
 	defer server.Close()
 	dir := t.TempDir()
+	for _, name := range []string{".hidden", "henro.yaml", "my thesis"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	crawl := func(arguments ...string) string {
 		t.Helper()
 		root := newRootCommand()
@@ -81,7 +88,9 @@ func TestACrawlGoesOnByItsDirectoryAlone(t *testing.T) {
 		said      string
 	}{
 		{"it begins", []string{"--allow-private", "--delay", "0", "--contact", "you@example.org", "--depth", "2",
-			"--exclude", "/b/", server.URL + "/"}, append([]string{"/"}, chain("a", 0, 1)...), ""},
+			"--exclude", "/b/", server.URL + "/"}, append([]string{"/"}, chain("a", 0, 1)...),
+			dir + " has files that are of no crawl, such as \"my thesis\": they stay as they are, and the crawl is " +
+				"put beside them; --dir names another directory\n"},
 		{"it goes on with nothing to do", nil, nil, ""},
 		{"it goes deeper", []string{"--depth", "5"}, chain("a", 2, 4), "depth: 2 → 5\n"},
 		{"it is told the same", []string{"--depth", "5"}, nil, ""},
