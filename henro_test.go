@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -70,6 +71,10 @@ func TestACrawlIsInterruptedAndResumed(t *testing.T) {
 	summary, err := henro.Crawl(t.Context(), o)
 	if err != nil || summary.End != "finished" {
 		t.Fatalf("resumed: %+v, %v", summary, err)
+	}
+	said, want := fmt.Sprint(summary), fmt.Sprintf("%d pages, 0 requisites and ", summary.Pages)
+	if !strings.HasPrefix(said, want) || !strings.HasSuffix(said, ": finished") {
+		t.Errorf("the summary reads %q", said)
 	}
 	truth, err := web.Reachable(fakeweb.Crawl{Seeds: web.Seeds(), Depth: -1})
 	if err != nil {

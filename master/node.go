@@ -286,6 +286,12 @@ type Summary struct {
 	Returned uint64 `json:"returned,omitempty"` // URLs that it took after having dropped them
 }
 
+// String is the summary in one line.
+func (s Summary) String() string {
+	return fmt.Sprintf("%d pages, %d requisites and %d revisits of %d hosts, %d links, %d bytes in %.1fs: %s", s.Pages,
+		s.Requisites, s.Revisits, s.Hosts, s.Links, s.Bytes, s.Seconds, s.End)
+}
+
 // SummaryOf makes the summary of a last status.
 func SummaryOf(s Status) Summary {
 	sum := Summary{
