@@ -393,8 +393,13 @@ func encodeHost(h *HostRecord) []byte {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
 	b = encodeFailures(appendBytes(b, h.Politeness), h)
-	if len(h.Cookies) > 0 {
+	since := seconds(h.Failure.Since)
+	again := since > 0 && since != seconds(h.Failure.At)
+	if len(h.Cookies) > 0 || again {
 		b = appendBytes(b, h.Cookies)
+	}
+	if again {
+		b = binary.LittleEndian.AppendUint32(b, since)
 	}
 	return b
 }
@@ -441,6 +446,9 @@ func decodeHost(key, v []byte) (HostRecord, error) {
 	h.Failure = Failure{At: moment(s.u32()), Status: s.u16(), Reason: s.u8(), Says: s.string()}
 	if len(s.rest) > 0 && !s.bad {
 		h.Cookies = append([]byte(nil), s.bytes()...)
+	}
+	if h.Failure.Since = h.Failure.At; len(s.rest) > 0 && !s.bad {
+		h.Failure.Since = moment(s.u32())
 	}
 	return h, s.err("host " + h.Name)
 }

@@ -64,12 +64,14 @@ func TestHostRecordsKeepWhyTheyFailed(t *testing.T) {
 		Errors:  map[string]uint64{"CONNECT_REFUSED": 2, "HTTP 503": 1},
 		Failure: Failure{At: moment(999), Status: 503, Reason: 4, Says: "connection refused"}}
 	for _, cookies := range []string{"", "\nsession=1; Path=/"} {
-		if want.Cookies = nil; cookies != "" {
-			want.Cookies = []byte(cookies)
-		}
-		got, err := decodeHost(key, sealed(encodeHost(&want)))
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%+v %v, not %+v", got, err, want)
+		for _, since := range []time.Time{moment(999), moment(7)} {
+			if want.Failure.Since, want.Cookies = since, nil; cookies != "" {
+				want.Cookies = []byte(cookies)
+			}
+			got, err := decodeHost(key, sealed(encodeHost(&want)))
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%+v %v, not %+v", got, err, want)
+			}
 		}
 	}
 	bare := encodeHost(&HostRecord{Name: "http://a"})

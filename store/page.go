@@ -208,6 +208,7 @@ func (h *HostRecord) SetBack(now time.Time) time.Duration { return max(0, h.Aske
 // Failure is a request that a host failed: it did not answer, or with a 5xx or 429.
 type Failure struct {
 	At     time.Time // zero: there was none
+	Since  time.Time // the first of those in a row that failed so
 	Status uint16
 	Reason uint8 // messages.Reason
 	Says   string

@@ -20,7 +20,8 @@ type base struct {
 	out    []Effect
 	record store.HostRecord
 	clock  clock
-	writes int // not answered yet
+	writes int             // not answered yet
+	failed protocol.Totals // the visits that failed and are not written yet
 
 	features []Feature
 }
@@ -42,17 +43,23 @@ func (b *base) write(w *protocol.Write) {
 	b.send(Partition, w)
 }
 
+// countError counts a visit that failed, for the host and for the crawl.
+func (b *base) countError(word string) {
+	b.record.CountError(word, 1)
+	b.failed.AddError(word, 1)
+}
+
 // countFailure keeps why a visit failed: of the host's own failures the last, of others how many.
 func (b *base) countFailure(v *messages.PageVisited) {
 	says := messages.Says(v.Says)
 	cause := messages.CauseOf(int(v.Status), v.Reason, says)
 	if cause.IsZero() {
 		if v.Truncated {
-			b.record.CountError(messages.Truncated, 1)
+			b.countError(messages.Truncated)
 		}
 		return
 	}
-	b.record.CountError(cause.Word, 1)
+	b.countError(cause.Word)
 	switch outcomeOf(v.Status, v.Reason) {
 	case politeness.ClientError:
 		return
@@ -64,9 +71,12 @@ func (b *base) countFailure(v *messages.PageVisited) {
 	b.fail(store.Failure{At: b.now, Status: uint16(v.Status), Reason: uint8(v.Reason), Says: says})
 }
 
-// fail notes that the host has failed a request. The log has it when the host did not fail before, or otherwise.
+// fail notes that the host has failed a request. The log has it when the host did not fail before, or otherwise: since
+// then it fails so.
 func (b *base) fail(f store.Failure) {
-	if last := &b.record.Failure; last.Cause().Word != f.Cause().Word || b.clock.LastOK().After(last.At) {
+	last := &b.record.Failure
+	if f.Since = last.Since; last.Cause().Word != f.Cause().Word || b.clock.LastOK().After(last.At) {
+		f.Since = f.At
 		b.send(Log, &Failing{f.Cause()})
 	}
 	b.record.Failure = f

@@ -221,6 +221,8 @@ func (b *Book) storeMade(m *visitsMade) {
 	}
 	w.Host = b.row()
 	w.Totals.Add(&totals)
+	w.Totals.Add(&b.failed)
+	b.failed = protocol.Totals{}
 	if m.finished {
 		w.Tag = &closedTag{}
 	} else {

@@ -134,7 +134,7 @@ func (r *robotsBook) take(m *messages.RulesVisited) {
 		Took: time.Duration(m.TookNs), RetryAfter: time.Duration(m.RetryAfterNs), OwnRetry: r.o.Continuous})
 	failure := RobotsFailure(m, r.now)
 	if !failure.At.IsZero() {
-		r.record.CountError(failure.Cause().Word, 1)
+		r.countError(failure.Cause().Word)
 	}
 	if len(m.Rules) == 0 && m.Location == "" {
 		return // one step of a redirect on this host

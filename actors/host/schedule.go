@@ -2,7 +2,6 @@ package host
 
 import (
 	"cmp"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -210,18 +209,12 @@ func pageBefore(made *visitMade) store.Page {
 func tally(totals *protocol.Totals, v *messages.PageVisited, visited, requisite bool) {
 	switch {
 	case v.Reason != messages.Reason_NONE:
-		totals.AddError(v.Reason.String(), 1)
 	case visited:
 		totals.Revisits++
 	case requisite:
 		totals.Requisites++
 	default:
 		totals.Pages++
-	}
-	if v.Status >= 400 {
-		totals.AddError(fmt.Sprintf("HTTP %d", v.Status), 1)
-	} else if v.Truncated {
-		totals.AddError(messages.Truncated, 1)
 	}
 	totals.Bytes += v.BodyBytes
 	if v.IdenticalBytes > 0 && v.Reason == messages.Reason_NONE {

@@ -172,13 +172,6 @@ func (j *judge) giveUp(due []store.Entry, failure *store.Failure, why admission.
 		j.note(admission.Skipped{URL: page.URL, Reason: why, Depth: int(page.Depth)})
 	}
 	j.report(w)
-	word := why.String()
-	if failure != nil {
-		word = failure.Cause().Word
-	}
-	if why != admission.Duplicate {
-		w.Totals.AddError(word, uint64(len(due)))
-	}
 	j.noteChanges(w, false)
 	if why == admission.StopList {
 		w.Totals.Tried += uint64(len(due))

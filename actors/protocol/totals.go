@@ -39,8 +39,8 @@ type Totals struct {
 	Alike  uint64 `json:"alike"` // of the broken, pages whose text their host gives under many other URLs
 	// Verdicts counts hosts by politeness.Verdict on what their pages ask for. Only a crawl that revisits judges.
 	Verdicts [politeness.Verdicts]int64 `json:"verdicts,omitzero"`
-	// Errors counts, by the word of a messages.Cause, visits without a response, answers from 400 on, and responses
-	// that are not whole; and by the reason, waiting pages that were given up.
+	// Errors counts visits that failed, when they fail, by the word of a messages.Cause: without a response, with an
+	// answer from 400 on, or with one that is not whole; and each robots.txt that could not be had.
 	Errors map[string]uint64 `json:"errors,omitempty"`
 }
 

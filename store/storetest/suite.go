@@ -423,7 +423,8 @@ func (d *driver) hostRecord(name string) store.HostRecord {
 		NextAllowed: d.now.Truncate(time.Millisecond), Flags: uint32(d.step),
 		Rates: []uint32{1, uint32(d.step)}, Politeness: []byte{1, 2}, Robots: make([]byte, d.rnd.IntN(2)*50),
 		RobotsUntil: at, AskedAt: at, GivenUp: uint64(d.rnd.IntN(3)), Errors: map[string]uint64{"gone": 1},
-		Failure: store.Failure{At: at, Status: 503, Reason: 1, Says: "no"}, Cookies: make([]byte, d.rnd.IntN(2)*7),
+		Failure: store.Failure{At: at, Since: at.Add(-time.Duration(d.rnd.IntN(2)) * time.Hour), Status: 503,
+			Reason: 1, Says: "no"}, Cookies: make([]byte, d.rnd.IntN(2)*7),
 		Waiting: 99, Known: 99, Visited: 99, Load: 99}
 }
 

@@ -252,7 +252,8 @@ func (o *Options) run(ctx context.Context, s setting, repeat int) (got sample, e
 			t := &status.Totals
 			got.at[i].pages += float64(t.Pages)
 			got.at[i].links += float64(t.Links)
-			got.at[i].stopped += float64(t.Broken - t.Errors[admission.StopList.String()]) // not what is beside them
+			// not what is left alone beside them
+			got.at[i].stopped += float64(t.Broken + t.StopListed - t.Skipped[admission.StopList])
 		}
 	}
 	ended := time.Now()

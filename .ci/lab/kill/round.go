@@ -318,23 +318,13 @@ func killMaster(r *round) error {
 	if c.master, err = r.startMaster(); err != nil {
 		return err
 	}
-	r.awaitProgress(c)
+	r.awaitProgress(c.master)
 	return r.finish(c)
 }
 
 // awaitProgress measures how long it takes a master to store the first page after its start.
-func (r *round) awaitProgress(c *cluster) {
-	r.crawl.AwaitProgress(r.ctx, c.master.Begun, c.running(), c.master.Running, r.status)
-}
-
-// running is how many slaves run.
-func (c *cluster) running() (n int) {
-	for _, p := range c.slaves {
-		if p.Running() {
-			n++
-		}
-	}
-	return n
+func (r *round) awaitProgress(p *process.Process) {
+	r.crawl.AwaitProgress(r.ctx, p.Begun, p.Running, r.status)
 }
 
 func (r *round) status(ctx context.Context) (*master.Status, error) {
@@ -411,7 +401,7 @@ func endInOrder(r *round) error {
 	if c.master, err = r.startMaster(); err != nil {
 		return err
 	}
-	r.awaitProgress(c)
+	r.awaitProgress(c.master)
 	return r.finish(c)
 }
 
@@ -457,7 +447,7 @@ func endAtOnce(r *round) error {
 	if c.master, err = r.startMaster(); err != nil {
 		return err
 	}
-	r.awaitProgress(c)
+	r.awaitProgress(c.master)
 	return r.finish(c)
 }
 
@@ -483,7 +473,7 @@ func panicAtOnce(r *round) error {
 	if c.master, err = r.startMaster(); err != nil {
 		return err
 	}
-	r.awaitProgress(c)
+	r.awaitProgress(c.master)
 	if err := r.awaitPanic(c.slaves[i]); err != nil {
 		return err
 	}
