@@ -33,7 +33,7 @@ type Schedule struct {
 
 	Groups []Group `json:"groups,omitempty"` // of its pages, with --relief template
 
-	Cause messages.Cause `json:"-"` // why the host fails, for HostFound
+	ails Ailment
 }
 
 // Group is the pages of a host whose URLs have one shape.
@@ -88,15 +88,15 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 		Interval: s.Interval(o), Load: s.Load(), Asked: asked.Load, Bears: capacity,
 		Verdict: verdict.String(), Relief: plan.Relief.String(),
 		Captured: cost.Share(), Latest: latest, Mean: mean, Worst: worst, Failures: s.Failures(), Dead: s.Dead(),
-		RestUntil: s.BackoffUntil(), Cause: Failing(h, s), Groups: groupsOf(s, &m.Revisit, plan),
+		RestUntil: s.BackoffUntil(), ails: Ails(h, s, m.Continuous), Groups: groupsOf(s, &m.Revisit, plan),
 	}
 	if s.Load() > 0 && worst > 0 {
 		out.R = s.R()
 	}
 	var says []speech.Sentence
 	over := h.Waiting == 0 && h.GivenUp > 0 && !m.Continuous
-	if !out.Cause.IsZero() {
-		says = append(says, speech.Say("It failed %s ago: %s.", now.Sub(h.Failure.At), out.Cause.String()))
+	if !out.ails.IsZero() {
+		says = append(says, speech.Say("It failed %s ago: %s.", now.Sub(h.Failure.At), out.ails.String()))
 	}
 	switch {
 	case over:
@@ -108,7 +108,7 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 		says = append(says, speech.Say("It may be asked now."))
 	}
 	says = append(says, speech.Say("It gets %s.", s.Explain(o, verdict)))
-	if out.RestUntil.After(now) && !s.Dead() {
+	if out.RestUntil.After(now) && !out.RestUntil.Before(h.NextAllowed) && !s.Dead() {
 		says = append(says,
 			speech.Say("It rests for another %s: each failure doubles the rest, each success forgives half of them.",
 				out.RestUntil.Sub(now)))
@@ -175,12 +175,23 @@ func Politeness(h *store.HostRecord) (*politeness.State, error) {
 	return s, nil
 }
 
-// Failing is why the host failed the last request that it answered or failed; zero: it has answered since.
-func Failing(h *store.HostRecord, s *politeness.State) messages.Cause {
-	if s.LastOK().Truncate(time.Second).After(h.Failure.At) { // which is kept in whole seconds
-		return messages.Cause{}
+// Ailment is what ails a host now: why it failed its latest request; zero: it did not.
+type Ailment struct {
+	messages.Cause
+	Since time.Time `json:"since,omitzero"` // it fails so
+	Again time.Time `json:"again,omitzero"` // it may be asked; zero: no new page waits for that
+}
+
+// Ails says what ails a host, of a continuous crawl or of another. All tools have it from here.
+func Ails(h *store.HostRecord, s *politeness.State, continuous bool) (a Ailment) {
+	if h.Failure.At.IsZero() || s.LastOK().Truncate(time.Second).After(h.Failure.At) { // which is in whole seconds
+		return a
 	}
-	return h.Failure.Cause()
+	a.Cause, a.Since = h.Failure.Cause(), h.Failure.Since
+	if h.Waiting > 0 || continuous && s.Load() > 0 {
+		a.Again = h.NextAllowed
+	}
+	return a
 }
 
 func reliefWords(p politeness.Plan) speech.Sentence {

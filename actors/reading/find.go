@@ -79,7 +79,7 @@ func (c *Crawl) Lent() (map[string]store.Lease, error) {
 // HostFound is what is known of one host.
 type HostFound struct {
 	store.HostRecord
-	Cause    messages.Cause    `json:"cause,omitzero"` // why it failed last; nothing: it has answered since
+	Cause    Ailment           `json:"cause,omitzero"` // what ails it; nothing: it has answered since it failed
 	Stops    []stoplist.Entry  `json:"stops"`          // its folders on the stop list
 	URLRules []URLRule         `json:"url_rules,omitempty"`
 	Schedule *Schedule         `json:"schedule"`
@@ -127,5 +127,5 @@ func (c *Crawl) host(record store.HostRecord) (*HostFound, error) {
 		return nil, err
 	}
 	says = append(says, explainAlias(&known)...)
-	return &HostFound{record, schedule.Cause, stops.Entries(), urlRulesShown(&urls), schedule, says}, nil
+	return &HostFound{record, schedule.ails, stops.Entries(), urlRulesShown(&urls), schedule, says}, nil
 }

@@ -298,7 +298,7 @@ func printHost(w io.Writer, h *reading.HostFound) error {
 		word = ""
 	}
 	if !h.Cause.IsZero() {
-		fmt.Fprintf(w, "failed    %s: %s\n", moment(h.Failure.At), h.Cause)
+		fmt.Fprintf(w, "failed    %s, since %s: %s\n", moment(h.Failure.At), moment(h.Cause.Since), h.Cause)
 	}
 	printSays(w, h.Says)
 	word = "groups"

@@ -137,7 +137,8 @@ func TestACrawlIsAskedInSQLAndCounted(t *testing.T) {
 	if err != nil || s.Known != 100 || s.Parsed != 90 || s.Links != 270 || s.LinksPerPage.Mean != 3 {
 		t.Errorf("stats: %v, %+v", err, s)
 	}
-	if out, err := command(t, "stats", dir); err != nil || !strings.Contains(out, "90 parsed") {
+	page := filepath.Join(dir, "stats.html")
+	if out, err := command(t, "stats", dir, "--html", page); err != nil || !strings.Contains(out, "90 parsed") {
 		t.Errorf("stats: %q, %v", out, err)
 	}
 }

@@ -90,7 +90,7 @@ func (v *hostsView) Next() int {
 }
 
 // Filters are the values of hostQuery.Only.
-func (*hostsView) Filters() []string { return []string{"", "waiting", "resting", "overloaded"} }
+func (*hostsView) Filters() []string { return []string{"", "waiting", "failing", "overloaded"} }
 
 // readQuery reads what is wanted of the table; what makes no sense is left out.
 func readQuery(r *http.Request) hostQuery {
@@ -103,7 +103,7 @@ func readQuery(r *http.Request) hostQuery {
 		q.Sort = defaultSort
 	}
 	switch q.Only {
-	case "waiting", "resting", "overloaded":
+	case "waiting", "failing", "overloaded":
 	default:
 		q.Only = ""
 	}
@@ -114,13 +114,13 @@ func readQuery(r *http.Request) hostQuery {
 
 func (d *Dashboard) hostList(r *http.Request, p *page) (any, error) {
 	v := &hostsView{hostQuery: readQuery(r)}
-	for _, key := range []string{"host", "visited", "waiting", "interval", "took", "errors", "asked",
+	for _, key := range []string{"host", "visited", "waiting", "interval", "took", "errors", "ails", "asked",
 		"load", "verdict", "next"} {
-		c := column{Key: key, Sorted: "none", Number: key != "host" && key != "verdict"}
+		c := column{Key: key, Sorted: "none", Number: key != "host" && key != "verdict" && key != "ails"}
 		q := v.hostQuery
 		q.Page, q.Sort = 1, key
-		if c.Number {
-			q.Sort = "-" + key // the largest first
+		if c.Number || key == "ails" {
+			q.Sort = "-" + key // the largest and the latest first
 		}
 		switch v.Sort {
 		case key:
@@ -140,10 +140,10 @@ func (d *Dashboard) hostList(r *http.Request, p *page) (any, error) {
 		return nil, read.Err
 	}
 	table := read.View
-	names, found := table.find(&v.hostQuery, p.Now)
+	names, found := table.find(&v.hostQuery)
 	if v.Pages = max(1, (found+hostsPerPage-1)/hostsPerPage); v.Page > v.Pages {
 		v.Page = v.Pages
-		names, _ = table.find(&v.hostQuery, p.Now)
+		names, _ = table.find(&v.hostQuery)
 	}
 	v.Found, v.All, v.Age = found, len(table.rows), p.Now.Sub(read.At)
 	v.Cut = table.total - min(table.total, uint64(len(table.rows)))

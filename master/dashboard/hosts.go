@@ -30,7 +30,8 @@ type hostKey struct {
 	visited, known, waiting uint64
 	interval                time.Duration
 	load                    float64
-	next, rest              time.Time
+	next                    time.Time
+	ails                    reading.Ailment
 	verdict                 politeness.Verdict
 	took                    time.Duration
 	asked                   time.Time // last
@@ -86,7 +87,7 @@ func keyOf(r *store.HostRecord, o *host.Options) hostKey {
 	return hostKey{
 		took: took, asked: r.AskedAt, errors: r.ErrorCount(), failed: slices.Collect(maps.Keys(r.Errors)),
 		name: r.Name, visited: r.Visited, known: r.Known, waiting: r.Waiting, load: s.Load(),
-		next: r.NextAllowed, rest: s.BackoffUntil(), interval: s.Interval(&o.Politeness),
+		next: r.NextAllowed, ails: reading.Ails(r, &s, o.Continuous), interval: s.Interval(&o.Politeness),
 		verdict: s.Verdict(&o.Politeness, &o.Revisit, r.Waiting > 0),
 	}
 }
@@ -94,7 +95,7 @@ func keyOf(r *store.HostRecord, o *host.Options) hostKey {
 // hostQuery is what is wanted of the table.
 type hostQuery struct {
 	Search string // in the name
-	Only   string // "", resting, waiting, overloaded
+	Only   string // "", failing, waiting, overloaded
 	Error  string // only those of which a visit failed for this cause; empty: all
 	Sort   string // a column, with a minus before it for the largest first
 	Page   int    // from 1
@@ -112,7 +113,7 @@ var hostColumns = map[string]func(a, b *hostKey) int{
 	"took":     func(a, b *hostKey) int { return cmp.Compare(a.took, b.took) },
 	"errors":   func(a, b *hostKey) int { return cmp.Compare(a.errors, b.errors) },
 	"asked":    func(a, b *hostKey) int { return a.asked.Compare(b.asked) },
-	"rest":     func(a, b *hostKey) int { return a.rest.Compare(b.rest) },
+	"ails":     func(a, b *hostKey) int { return a.ails.Since.Compare(b.ails.Since) },
 }
 
 const defaultSort = "-visited"
@@ -156,10 +157,10 @@ func (o *hostOrder) by(column string) []int32 {
 	return order
 }
 
-func (q *hostQuery) wants(k *hostKey, now time.Time) bool {
+func (q *hostQuery) wants(k *hostKey) bool {
 	switch q.Only {
-	case "resting":
-		if !k.rest.After(now) {
+	case "failing":
+		if k.ails.IsZero() {
 			return false
 		}
 	case "waiting":
@@ -178,10 +179,10 @@ func (q *hostQuery) wants(k *hostKey, now time.Time) bool {
 }
 
 // find returns the names on one page and how many there are on all.
-func (o *hostOrder) find(q *hostQuery, now time.Time) (names []string, found int) {
+func (o *hostOrder) find(q *hostQuery) (names []string, found int) {
 	first := (q.Page - 1) * hostsPerPage
 	for _, i := range o.by(q.Sort) {
-		if k := &o.rows[i]; q.wants(k, now) {
+		if k := &o.rows[i]; q.wants(k) {
 			if found >= first && len(names) < hostsPerPage {
 				names = append(names, k.name)
 			}
@@ -197,6 +198,7 @@ type hostRow struct {
 	State    politeness.State
 	Interval time.Duration
 	Verdict  politeness.Verdict
+	Ails     reading.Ailment
 	Took     time.Duration // of its latest answer; 0: it never answered
 	Slave    string        // that it is lent to
 	Robots   robotsWord
@@ -221,6 +223,7 @@ func newRow(record store.HostRecord, crawl Crawl, lent map[string]store.Lease) (
 	row := &hostRow{HostRecord: record, State: *state, Slave: lent[record.Name].Slave, Robots: robotsOf(&record)}
 	row.Took, _, _ = row.State.Took()
 	row.Interval = row.State.Interval(&o.Politeness)
+	row.Ails = reading.Ails(&record, state, o.Continuous)
 	row.Verdict = row.State.Verdict(&o.Politeness, &o.Revisit, record.Waiting > 0)
 	return row, nil
 }

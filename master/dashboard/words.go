@@ -14,6 +14,7 @@ import (
 
 	"henro/actors/figures"
 	"henro/actors/floor"
+	"henro/actors/reading"
 	"henro/messages/speech"
 )
 
@@ -242,4 +243,16 @@ func (w *words) relative(at, now time.Time) string {
 	default:
 		return w.t("ago", w.span((-d).Round(time.Second)))
 	}
+}
+
+// ails says since when a host fails as it does, and when it is tried again.
+func (w *words) ails(a reading.Ailment, now time.Time) string {
+	since := w.clock(a.Since, now)
+	switch {
+	case a.Again.IsZero():
+		return w.t("ails.over", since)
+	case a.Again.After(now):
+		return w.t("ails.again", since, w.relative(a.Again, now))
+	}
+	return w.t("ails.due", since)
 }
