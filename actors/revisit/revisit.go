@@ -13,7 +13,7 @@
 //
 //	Σ tc_i / (e^(λ tc_i) − 1) = Σ tu_j                           (2)
 //
-// which needs every interval (MLE here, the slow twin). With one representative t̄c for all tc_i it can be solved:
+// which needs every interval (revisittest.MLE). With one representative t̄c for all tc_i it can be solved:
 //
 //	1/λ ≈ t̄c / ln(T_total / T_stable)    0 < T_stable < T_total  (4)
 //

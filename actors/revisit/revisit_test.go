@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"henro/actors/revisit/revisittest"
 )
 
 var seed = flag.Uint64("seed", 1, "of the simulated visits")
@@ -149,14 +151,15 @@ func TestMLEIsTheMaximumOfTheLikelihood(t *testing.T) {
 				unchanged = append(unchanged, t)
 			}
 		}
-		if got, want := MLE(changed, unchanged), numeric(changed, unchanged); math.Abs(math.Log(got/want)) > 0.002 {
+		got, want := revisittest.MLE(changed, unchanged), numeric(changed, unchanged)
+		if math.Abs(math.Log(got/want)) > 0.002 {
 			t.Errorf("%v, want %v: changed %v, unchanged %v", got, want, changed, unchanged)
 		}
 	}
-	if got := MLE(nil, []float64{1}); !math.IsInf(got, 1) {
+	if got := revisittest.MLE(nil, []float64{1}); !math.IsInf(got, 1) {
 		t.Errorf("nothing changed: %v", got)
 	}
-	if got := MLE([]float64{1}, nil); got != 0 {
+	if got := revisittest.MLE([]float64{1}, nil); got != 0 {
 		t.Errorf("everything changed: %v", got)
 	}
 }
@@ -174,7 +177,7 @@ func TestEquation4(t *testing.T) {
 	}
 	t.Run("equals eq. (2) when all tc are equal: (3)", func(t *testing.T) {
 		h := visits(24, -24, 24, -12, 24, -48)
-		want := MLE([]float64{24, 24, 24}, []float64{24, 12, 48})
+		want := revisittest.MLE([]float64{24, 24, 24}, []float64{24, 12, 48})
 		if got := o.Estimate(h).Hours(); math.Abs(got/want-1) > 1e-5 {
 			t.Errorf("%v h, want %v h", got, want)
 		}
@@ -229,7 +232,7 @@ func TestDriftFollowsTheExactMaximum(t *testing.T) {
 				h.Saw(&o, Visit{Gap: span(gap)})
 			}
 		}
-		apart.add(math.Log(o.Estimate(&h).Seconds() / MLE(changed, unchanged)))
+		apart.add(math.Log(o.Estimate(&h).Seconds() / revisittest.MLE(changed, unchanged)))
 	}
 	if t.Logf("mean of ln(estimate/maximum) %.3f, sd %.3f", apart.mean(), apart.sd()); math.Abs(apart.mean()) > 0.05 ||
 		apart.sd() > 0.06 {

@@ -3,7 +3,7 @@ package revisitsim
 import (
 	"math"
 
-	"henro/actors/revisit"
+	"henro/actors/revisit/revisittest"
 )
 
 // An Estimator follows the rate of change of one page by a rule of the literature, from visits that tell only whether
@@ -93,7 +93,7 @@ func (e *smoothedMLE) Mean() float64 {
 		kinds[kind] = append(kinds[kind], gap)
 	}
 	half := all / float64(len(e.gaps)) / 2
-	return revisit.MLE(append(kinds[1], half), append(kinds[0], half))
+	return revisittest.MLE(append(kinds[1], half), append(kinds[0], half))
 }
 
 // lln is the estimator by the law of large numbers of Avrachenkov, Patil and Thoppe, Online Algorithms for Estimating

@@ -13,6 +13,7 @@ import (
 
 	"henro/actors/politeness"
 	"henro/actors/revisit"
+	"henro/actors/revisit/revisittest"
 	"henro/actors/template"
 )
 
@@ -258,7 +259,7 @@ func (p *exact) next(v visit) float64 {
 		*kind = append((*kind)[:0], (*kind)[1:]...)
 	}
 	*kind = append(*kind, v.gap)
-	switch mean := revisit.MLE(p.changed[v.page], p.unchanged[v.page]); {
+	switch mean := revisittest.MLE(p.changed[v.page], p.unchanged[v.page]); {
 	case math.IsInf(mean, 1):
 		*t *= 2
 	case mean == 0:

@@ -1,9 +1,11 @@
-package revisit
+// Package revisittest has the exact estimator of the paper, to compare package revisit with: it needs every interval,
+// and runs in no crawl.
+package revisittest
 
 import "math"
 
 // MLE returns 1/λ by eq. (2), from every access interval that ended with a change and every one that did not: the exact
-// maximum of the likelihood (1), for comparison and for tests. It is +Inf when nothing changed, 0 when everything did.
+// maximum of the likelihood (1). It is +Inf when nothing changed, 0 when everything did.
 func MLE(changed, unchanged []float64) float64 {
 	var stable, longest float64
 	for _, t := range unchanged {
