@@ -2,6 +2,7 @@ package topic
 
 import (
 	"cmp"
+	_ "embed"
 	"maps"
 	"slices"
 	"strings"
@@ -133,47 +134,15 @@ func scriptOf(r rune) *unicode.RangeTable {
 	return nil
 }
 
-// ordinary are words of at least three letters that say nothing of what a page is about: the most frequent of English,
-// German, French, Spanish, Italian, Portuguese, Dutch, Russian, Japanese and Chinese, and those of every web page.
+// ordinaryWords are words of at least three letters that say nothing of what a page is about: the most frequent of
+// English, German, French, Spanish, Italian, Portuguese, Dutch, Russian, Japanese and Chinese, and those of every web
+// page.
+//
+//go:embed ordinary.txt
+var ordinaryWords string
+
 var ordinary = func() map[uint64]bool {
 	all := map[uint64]bool{}
 	eachTerm(ordinaryWords, func(sum uint64, _ string) { all[sum] = true })
 	return all
 }()
-
-const ordinaryWords = `
-about above add added after again all allow allows along already also although always and another any anything are
-around available back because become been before being below best better between both but call called came can
-cannot case change come contain contains copy could current default describe described details did different does
-doing done down due during each either else end enough etc even ever every example examples few find first following
-follow for found from further general get give given goes going good had has have having help her here him his home
-how however http https if important include included includes including information instead into its itself just
-keep kind know large last later least left less let like likely list long look made mailto main make makes many may
-means might more most much must name named need needed needs never new next non none not note nothing now number off
-often old one only onto open optional order other our out over own page pages part per please possible previous
-provide provided provides put rather read really reference right same section see seen set several shall she should
-show shown simple simply since some something specific specified start still such support sure table take taken than
-that the their them then there therefore these they thing this those three through thus time too top two type under
-until upon use used useful user using usually value values various version very want was way well were what when
-where whether which while who whose why will with within without work works would www yes yet you your aber alle als
-auch auf aus bei beim bis damit dann das dass dem den denen der des die dies diese diesem diesen dieser dieses doch
-durch ein eine einem einen einer eines ende etwa für gegen haben hat hier hinter ihre ihr immer ist jede jeder kann
-kein keine können mehr mit muss nach nicht noch nur oder ohne sehr seine seit sich sie sind soll sowie über und uns
-unter vom von vor war wenn werden wie wird wurde zum zur zwischen afin ainsi alors après aussi autre autres avant
-avec bien car ceci cela celle celui ces cet cette ceux chaque comme comment dans deux doit donc dont elle elles
-encore entre est être fait faire ici les leur leurs lors mais même moins notre nous ont par pas peu peut plus pour
-quand que quel quelle qui sans ses ser soit son sont sous sur tous tout toute toutes très une vers vos votre vous
-ahora algo algunos antes así aunque cada como con contra cual cuando del desde donde dos durante ella ellos era eso
-esta estar este esto estos fue han hacer hacia hasta hay las los más mientras muy nada otra otro otros para pero
-poco por porque pueden puede qué quien según sido sin sobre sus también tanto tiene tienen todo todos una uno usted
-ver alla allo anche ancora che chi cosa così dal dalla degli dei della delle dello dopo dove essere fra gli hanno
-loro molto nel nella nelle ogni oppure ora perché più poi prima quale quando quella quello questa queste questi
-questo quindi sempre senza solo sono sul sulla tra tutti tutto ainda ali após aquele até com depois ela ele eles
-essa esse está foi isso isto mas muito nas não nos onde pela pelo pode qual quem são sem seu seus sua suas também
-tem ter uma você aan altijd ander andere bij dan dat deze dit door een elke gebruik geen goed heeft het hij hoe hun
-kan kunnen maar meer men met moet naar niet nog nu of ook omdat onder ons te tot uit van veel voor waar wat wel
-welke werd wordt worden zal zich zijn zonder без более был была были было быть вам все всех где для его если есть
-еще затем здесь или имя как когда которая которые который можно может над них нужно она они при после раз так также
-там тем того только том что чтобы это этого этой этом этот 場合 以下 以上 必要 使用 利用 可能 方法 自分 今回 同様 以外 以前 以降 一般 一部 他方 現在 最初
-最後 次第 全部 全体 例外 表示 指定 参照 実際 可以 我们 如果 这个 一个 没有 进行 他们 因为 所以 自己 什么 以及 或者 其中 这些 通过 需要 已经 但是
-`
