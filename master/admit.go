@@ -46,7 +46,11 @@ func weigh(ctx context.Context, state *store.State, m *reading.Settings, more in
 			p.occupied += load * mean.Seconds()
 			if s.Judge(&m.Politeness, load, h.Waiting > 0) == politeness.Feasible {
 				p.kept++
-				p.ratio = min(p.ratio, 1/(load*worst.Seconds()))
+				bears := 1 / (load * worst.Seconds())
+				if h.Waiting > 0 { // new pages get half of its time
+					bears /= 2
+				}
+				p.ratio = min(p.ratio, bears)
 				if s.Judge(&p.with, load, h.Waiting > 0) != politeness.Feasible {
 					p.lost++
 				}

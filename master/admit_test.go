@@ -56,21 +56,47 @@ func promising(t *testing.T, hosts, pages int, waiting int) (*store.State, *read
 	return state, &m
 }
 
+// adding asks to take on hosts, some of which are among the 24 that are known, each with two seeds.
+func adding(t *testing.T, state *store.State, m *reading.Settings, known, fresh int) error {
+	var seeds []reading.Seed
+	for i := range known + fresh {
+		u, err := weburl.Parse(fmt.Sprintf("http://h%d.test/", 24-known+i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seeds = append(seeds, reading.Seed{URL: u}, reading.Seed{URL: u})
+	}
+	return admitHosts(t.Context(), state, m, seeds)
+}
+
+// TestHostsWithNewPagesBearHalf: six visits a minute leave 24 hosts whose new pages wait a cycle of 5 s, S/C = 5. With
+// six connections these are 30 hosts, long before 60 would fill them.
+func TestHostsWithNewPagesBearHalf(t *testing.T) {
+	state, m := promising(t, 24, 6, 9)
+	m.Politeness.Connections = 6
+	if err := adding(t, state, m, 0, 6); err != nil {
+		t.Errorf("6 hosts more: %v", err)
+	}
+	for fresh, says := range map[int]string{
+		7: "would keep 3.1 of 6 connections busy (2.4 now), and 24 of 24 hosts that keep their timetable now would not " +
+			"(S/C = 5.17). What would give: 7 connections or more",
+		48: "What would give: 15 connections or more",
+	} {
+		if err := adding(t, state, m, 0, fresh); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%d hosts more: %v\nshould say: %s", fresh, err, says)
+		}
+	}
+	m.Politeness.Connections = 15
+	if err := adding(t, state, m, 0, 48); err != nil {
+		t.Errorf("with what would have to give: %v", err)
+	}
+}
+
 // TestHostsAreTakenOnAsLongAsTimetablesAreKept: 24 hosts with six visits a minute each bear a cycle of 10 s, S/C = 10,
 // and so 39 of them; 40 would fill four connections.
 func TestHostsAreTakenOnAsLongAsTimetablesAreKept(t *testing.T) {
 	state, m := promising(t, 24, 6, 0)
-	add := func(known, fresh int) error {
-		var seeds []reading.Seed
-		for i := range known + fresh {
-			u, err := weburl.Parse(fmt.Sprintf("http://h%d.test/", 24-known+i))
-			if err != nil {
-				t.Fatal(err)
-			}
-			seeds = append(seeds, reading.Seed{URL: u}, reading.Seed{URL: u})
-		}
-		return admitHosts(t.Context(), state, m, seeds)
-	}
+	add := func(known, fresh int) error { return adding(t, state, m, known, fresh) }
 	for _, fresh := range []int{0, 1, 15} {
 		if err := add(3, fresh); err != nil {
 			t.Errorf("%d hosts more: %v", fresh, err)
