@@ -45,9 +45,6 @@ type stamped struct {
 	queue   int
 	watch   *watch
 	mask    uint64
-
-	id, cause uint64 // as TraceEvent has them
-	from      string
 }
 
 var unbounded = actor.Unbounded()
@@ -94,12 +91,7 @@ func (b *box) stamp(w *watch, message any) any {
 	if mask == 0 {
 		return message
 	}
-	s := &stamped{message: message, at: time.Now(), queue: b.mail.UserMessageCount() + 1, watch: w, mask: mask}
-	if w.causes {
-		s.id = b.tracer.ids.Add(1)
-		s.cause, s.from = b.tracer.hands.holder()
-	}
-	return s
+	return &stamped{message: message, at: time.Now(), queue: b.mail.UserMessageCount() + 1, watch: w, mask: mask}
 }
 
 func (b *box) mask(w *watch) uint64 {
@@ -120,13 +112,6 @@ func (b *box) InvokeUserMessage(any) {
 	message := b.letters.pop()
 	taken := b.taken.Load() + 1
 	b.taken.Store(taken)
-	if w := b.tracer.active.Load(); w != nil && w.causes {
-		h := hand{name: b.name}
-		if s, ok := message.(*stamped); ok {
-			h.id = s.id
-		}
-		defer b.tracer.hands.take(h)()
-	}
 	b.invoke(message, taken)
 	b.letters.release()
 	b.done.Store(taken)
@@ -158,8 +143,7 @@ func (b *box) invokeTraced(s *stamped) time.Duration {
 	_, m, sender := actor.UnwrapEnvelope(s.message)
 	if s.mask != 0 {
 		b.tracer.emit(s.watch, s.mask, m, TraceEvent{At: end, Kind: Handled, Actor: b.name,
-			Sender: b.tracer.pidWord(sender), Queue: s.queue, Dwell: dwell, Took: took, ID: s.id, Cause: s.cause,
-			From: s.from})
+			Sender: b.tracer.pidWord(sender), Queue: s.queue, Dwell: dwell, Took: took})
 	}
 	return took
 }
@@ -203,10 +187,8 @@ func (b *box) EscalateFailure(reason, message any) {
 		message = b.letters.held()
 		b.done.Store(b.taken.Load())
 	}
-	var id, cause uint64
-	from := ""
 	if s, ok := message.(*stamped); ok {
-		message, id, cause, from = s.message, s.id, s.cause, s.from
+		message = s.message
 	}
 	_, m, sender := actor.UnwrapEnvelope(message)
 	t, stack := b.tracer, PanicStack()
@@ -225,7 +207,7 @@ func (b *box) EscalateFailure(reason, message any) {
 	}
 	w, mask := t.watching(b.name)
 	t.emit(w, mask, m, TraceEvent{At: time.Now(), Kind: Failed, Actor: b.name, Sender: t.pidWord(sender), Dwell: -1,
-		Err: fmt.Sprint(reason), Stack: stack, ID: id, Cause: cause, From: from})
+		Err: fmt.Sprint(reason), Stack: stack})
 	failed.Failed(ctx, m)
 	b.invoker.EscalateFailure(reason, message)
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -188,39 +187,4 @@ func (s stacks) of(b *box) (waits string, at []string) {
 		return waits, at
 	}
 	return "", nil
-}
-
-// hands say which goroutine handles which message, while a watch wants causes.
-type hands struct{ of sync.Map } // uint64, the number of a goroutine → hand
-
-// hand is a message in the hands of an actor; its number is 0 when it is not traced itself.
-type hand struct {
-	id   uint64
-	name string
-}
-
-// take notes what this goroutine handles, until the function that it returns is called.
-func (h *hands) take(what hand) (done func()) {
-	self := goroutine()
-	h.of.Store(self, what)
-	return func() { h.of.Delete(self) }
-}
-
-// holder is the message that this goroutine handles, and the actor that does.
-func (h *hands) holder() (id uint64, name string) {
-	if what, ok := h.of.Load(goroutine()); ok {
-		return what.(hand).id, what.(hand).name
-	}
-	return 0, ""
-}
-
-// goroutine is the number of this one, which the runtime says nowhere else.
-func goroutine() uint64 {
-	var b [32]byte
-	words := strings.Fields(string(b[:runtime.Stack(b[:], false)]))
-	if len(words) < 2 {
-		return 0
-	}
-	n, _ := strconv.ParseUint(words[1], 10, 64)
-	return n
 }

@@ -1,7 +1,6 @@
 package floor
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -76,74 +75,6 @@ func TestAStuckActorIsShownWithWhatItWaitsFor(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it does not come to its end: %+v", rows[0].Inside)
 		}
-	}
-}
-
-// What an actor sends while it handles a message has that message for its cause, through any number of actors; what a
-// goroutine of its own sends has none.
-func TestEventsNameTheirCauses(t *testing.T) {
-	system, tracer := looked(t)
-	follower, err := tracer.Follow(Filter{Causes: true, Actor: "link*"}, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer follower.Close()
-	var next *actor.PID
-	for i := range 4 {
-		to := next
-		pid, err := system.Root.SpawnNamed(actor.PropsFromFunc(func(ctx actor.Context) {
-			if m, ok := ctx.Message().(*chore); ok && to != nil {
-				ctx.Send(to, m)
-				if to.Id == "link0" {
-					go ctx.ActorSystem().Root.Send(to, &errand{"by a goroutine"})
-				}
-			}
-		}), fmt.Sprintf("link%d", i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		next = pid
-	}
-	for range 50 {
-		system.Root.Send(next, &chore{"http://a/"})
-	}
-	// An actor may have handled a message before the one that sent it has returned, so the events are sorted out later.
-	events := map[uint64]TraceEvent{}
-	for len(events) < 4*50+50 {
-		select {
-		case e := <-follower.Events():
-			if e.Kind == Handled {
-				events[e.ID] = e
-			}
-		case <-time.After(30 * time.Second):
-			t.Fatalf("%d messages were handled, %d events dropped", len(events), follower.Dropped())
-		}
-	}
-	chains := 0
-	for _, e := range events {
-		if e.Message == "errand" && (e.Cause != 0 || e.From != "") {
-			t.Errorf("what a goroutine sent has a cause: %+v", e)
-		}
-		if e.Actor != "link0" || e.Message != "chore" {
-			continue
-		}
-		for _, from := range []string{"link1", "link2", "link3"} {
-			if e.From != from {
-				t.Fatalf("%s was sent by %q, want %s", e.Actor, e.From, from)
-			}
-			cause, known := events[e.Cause]
-			if !known || cause.Actor != from {
-				t.Fatalf("the cause of %+v is %+v", e, cause)
-			}
-			e = cause
-		}
-		if e.Cause != 0 || e.From != "" {
-			t.Fatalf("what was sent from outside has a cause: %+v", e)
-		}
-		chains++
-	}
-	if chains != 50 {
-		t.Errorf("%d of 50 chains", chains)
 	}
 }
 

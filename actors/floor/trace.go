@@ -31,8 +31,6 @@ import (
 type Tracer struct {
 	o      TracerOptions
 	active atomic.Pointer[watch] // nil: no reader
-	ids    atomic.Uint64         // of messages, for their causes
-	hands  hands
 	seq    atomic.Uint64
 
 	system *actor.ActorSystem // set once, before the first spawn
@@ -116,12 +114,6 @@ type TraceEvent struct {
 	Took  time.Duration `json:"took_ns"`  // in the hands of the actor
 	Err   string        `json:"err,omitempty"`
 	Stack string        `json:"stack,omitempty"`
-
-	// With Filter.Causes, within one process: the number of this message, the number of the one in whose handling it
-	// was sent, and the actor that handled that. No From: another node sent it, a timer, or a goroutine of its own.
-	ID    uint64 `json:"id,omitempty"`
-	Cause uint64 `json:"cause,omitempty"`
-	From  string `json:"from,omitempty"`
 }
 
 // Filter says which events are wanted. Patterns may hold * for any letters and ? for one; empty means all. A pattern
@@ -133,15 +125,12 @@ type Filter struct {
 	About string `json:"about,omitempty"`
 	URL   string `json:"url,omitempty"`   // the life of one URL: also messages about its host and its leases
 	Every int    `json:"every,omitempty"` // one in so many messages, by chance; 0 and 1: all
-	// Causes finds out in whose handling each message is sent, which costs all messages a microsecond or two
-	Causes bool `json:"causes,omitempty"`
 }
 
 // watch is who looks, and never changes: a new one takes its place.
 type watch struct {
-	sinks  []sink
-	causes bool     // one of them wants to know them
-	types  sync.Map // reflect.Type → uint64, the sinks that want messages of the type
+	sinks []sink
+	types sync.Map // reflect.Type → uint64, the sinks that want messages of the type
 }
 
 // sink is the ring or a follower.
@@ -240,8 +229,6 @@ func (t *Tracer) look() {
 	}
 	if len(w.sinks) == 0 {
 		w = nil
-	} else {
-		w.causes = slices.ContainsFunc(w.sinks, func(s sink) bool { return s.filter.Causes })
 	}
 	t.active.Store(w)
 }

@@ -80,8 +80,7 @@ func (t *Tracing) listen(ctx actor.Context, m *messages.TraceAsked) {
 	if !known {
 		r = &traceReader{pid: ctx.Sender()}
 		first := &messages.TraceReported{Id: m.Id, Node: t.tracer.o.Node}
-		f := Filter{Actor: m.Actor, Message: m.Message, About: m.About, URL: m.Url, Every: int(m.Every),
-			Causes: m.Causes}
+		f := Filter{Actor: m.Actor, Message: m.Message, About: m.About, URL: m.Url, Every: int(m.Every)}
 		if m.ForNs > 0 {
 			var err error
 			if r.follower, err = t.tracer.Follow(f, tracingBuffer); err != nil {
@@ -246,7 +245,7 @@ func ReadTraces(ctx context.Context, system *actor.ActorSystem, asked *messages.
 		again := &messages.TraceAsked{
 			Id: asked.Id, Actor: asked.Actor, Message: asked.Message, About: asked.About, Url: asked.Url,
 			Every:  asked.Every,
-			Recent: asked.Recent, Rows: asked.Rows, Inside: asked.Inside, Causes: asked.Causes, Lines: asked.Lines,
+			Recent: asked.Recent, Rows: asked.Rows, Inside: asked.Inside, Lines: asked.Lines,
 			ForNs: forNs,
 		}
 		for _, pid := range pids {

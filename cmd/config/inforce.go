@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/pflag"
 )
@@ -67,60 +64,4 @@ func asJSON(value any) string {
 		panic(err) // words and lists of words
 	}
 	return string(b)
-}
-
-// schema is one JSON Schema, or a part of one.
-type schema struct {
-	Draft       string             `json:"$schema,omitempty"`
-	Title       string             `json:"title,omitempty"`
-	Description string             `json:"description,omitempty"`
-	Type        any                `json:"type,omitempty"` // a word or a list of them
-	Enum        []string           `json:"enum,omitempty"`
-	Pattern     string             `json:"pattern,omitempty"`
-	Items       *schema            `json:"items,omitempty"`
-	Default     any                `json:"default,omitempty"`
-	Properties  map[string]*schema `json:"properties,omitempty"`
-	Additional  *bool              `json:"additionalProperties,omitempty"`
-}
-
-// WriteSchema describes henro.yaml as JSON Schema, by which editors complete and check it.
-func WriteSchema(w io.Writer) error {
-	s := &schema{Draft: "https://json-schema.org/draft/2020-12/schema", Title: "henro.yaml", Type: "object",
-		Description: "settings of henro, henro-master and henro-slave", Properties: map[string]*schema{},
-		Additional: new(bool)}
-	AllSettings(new(Run)).VisitAll(func(f *pflag.Flag) { s.Properties[f.Name] = schemaOf(f) })
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(s)
-}
-
-// schemaOf describes the values of one setting: what the flag's parser takes, as far as a pattern says it.
-func schemaOf(f *pflag.Flag) *schema {
-	_, meaning := pflag.UnquoteUsage(f)
-	s := &schema{Description: meaning, Type: "string", Enum: words[f.Name]}
-	number, err := strconv.ParseFloat(f.DefValue, 64)
-	switch kind := f.Value.Type(); {
-	case f.Name == "name": // the default is the name of the host
-	case kind == "bool":
-		s.Type, s.Default = "boolean", f.DefValue == "true"
-	case kind == "duration":
-		s.Pattern, s.Default = `^([0-9.]+(ns|us|µs|ms|s|m|h))+$|^0$`, f.DefValue
-		s.Type = []string{"string", "integer"} // 0
-	case slices.Contains([]string{"int", "uint", "uint64"}, kind) && err == nil:
-		s.Type, s.Default = "integer", number
-	case strings.HasPrefix(kind, "float") && err == nil:
-		s.Type, s.Default = "number", number
-	case kind == "size":
-		s.Type, s.Pattern, s.Default = []string{"string", "integer"}, `^ *[0-9.]+ *([KkMmGgTt][Ii]?)?[Bb]?$`, f.DefValue
-	case f.DefValue != "" && f.DefValue != "[]":
-		s.Default = f.DefValue
-	}
-	if _, repeatable := f.Value.(pflag.SliceValue); repeatable {
-		s.Type, s.Items, s.Default = []string{"array", "string"}, &schema{Type: "string"}, nil
-	}
-	if f.NoOptDefVal == "true" && f.Value.Type() != "bool" { // --allow-private, alone or with a network
-		s.Type = []string{"boolean", "string", "array"}
-	}
-	return s
 }

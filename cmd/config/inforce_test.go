@@ -1,16 +1,11 @@
 package config_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/spf13/pflag"
-	"go.yaml.in/yaml/v3"
 
 	"henro/cmd/config"
 )
@@ -75,59 +70,12 @@ func TestASettingOfTheFileCountsAsGiven(t *testing.T) {
 	}
 }
 
-func TestTheSchemaKnowsEverySettingAndNoOther(t *testing.T) {
-	var text bytes.Buffer
-	if err := config.WriteSchema(&text); err != nil {
-		t.Fatal(err)
+// The henro.yaml of the packages names settings that there are.
+func TestThePackagedFileIsTaken(t *testing.T) {
+	packaged := filepath.Join("..", "..", ".ci", "release", "files", "henro.yaml")
+	if err := config.Load(config.AllSettings(new(config.Run)), packaged, nil); err != nil {
+		t.Error(err)
 	}
-	parsed, err := jsonschema.UnmarshalJSON(&text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("henro.schema.json", parsed); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("henro.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	packaged, err := os.ReadFile(filepath.Join("..", "..", ".ci", "release", "files", "henro.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	flags := config.AllSettings(new(config.Run))
-	for _, good := range []string{string(packaged), inForce(t, flags),
-		"depth: -1\nallow-private: true\nexclude: [a, b]\nfor: 1h30m\nbytes: 10 GB\nevery: 7d",
-		"near: mark\naliases: mark\nurl-rules: learn\nsitemaps: on"} {
-		if err := schema.Validate(ofYAML(t, good)); err != nil {
-			t.Errorf("%v\n%s", err, good)
-		}
-	}
-	for _, bad := range []string{"dept: 3", "depth: deep", "scope: planet", "delay: fast", "continuous: maybe",
-		"max-body: much", "sitemaps: maybe"} {
-		if schema.Validate(ofYAML(t, bad)) == nil {
-			t.Errorf("%s is taken", bad)
-		}
-	}
-}
-
-// ofYAML reads YAML as JSON has it.
-func ofYAML(t *testing.T, text string) any {
-	t.Helper()
-	values := map[string]any{}
-	if err := yaml.Unmarshal([]byte(text), &values); err != nil {
-		t.Fatal(err)
-	}
-	data, err := json.Marshal(values)
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return value
 }
 
 // Secrets may be a list of the file, and none is printed.

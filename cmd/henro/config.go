@@ -15,9 +15,8 @@ func newConfigCommand() *cobra.Command {
 		Use: "config [flags of any program]", Short: "Print the settings in force, and where each comes from",
 		Long: `Print the settings that henro, henro-master and henro-slave would run with here, and where each comes
 from: a flag, the environment, henro.yaml or the default. The output is a henro.yaml itself.`,
-		Example: `  henro config --set                         # only what is not a default
-  henro config schema > henro.schema.json   # editors complete henro.yaml by it`,
-		Args: cobra.NoArgs,
+		Example: "  henro config --set   # only what is not a default",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := config.Load(flags, run.Config, config.Settings()); err != nil {
 				return err
@@ -28,12 +27,5 @@ from: a flag, the environment, henro.yaml or the default. The output is a henro.
 	}
 	cmd.Flags().AddFlagSet(flags)
 	cmd.Flags().BoolVar(&set, "set", false, "leave out what is a default")
-	cmd.AddCommand(&cobra.Command{
-		Use: "schema", Short: "Print the JSON Schema of henro.yaml", Args: cobra.NoArgs,
-		Long: `Print the JSON Schema of henro.yaml. Editors with the YAML language server complete and check the file
-by it when its first line is: # yaml-language-server: $schema=henro.schema.json`,
-		Example: "  henro config schema > henro.schema.json",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return config.WriteSchema(cmd.OutOrStdout()) },
-	})
 	return cmd
 }

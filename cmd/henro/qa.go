@@ -132,7 +132,7 @@ func nameCauses(ctx context.Context, log *logrus.Entry, dir string, s *qa.Summar
 // compareLive shows the archive to a browser, page by page.
 func compareLive(ctx context.Context, log *logrus.Entry, bar *bar, archive *captures.Archive, drawn []cdxj.Entry,
 	path, rules, to string, o qa.Options) (*qa.Summary, error) {
-	l, err := listenReplay("127.0.0.1:0", "off")
+	l, err := listenReplay("127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}

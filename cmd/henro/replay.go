@@ -24,7 +24,7 @@ import (
 )
 
 func newReplayCommand() *cobra.Command {
-	var listen, proxy string
+	var listen string
 	o := replay.DefaultOptions()
 	log := config.Log{Level: "warn"}
 	cmd := &cobra.Command{
@@ -33,11 +33,10 @@ func newReplayCommand() *cobra.Command {
 		Long: `Serve the archive of a crawl on loopback: a start page with the hosts and a search, a calendar
 of the captures of each page, and the captures themselves below a banner. DIR is the directory of a crawl,
 running or ended, or any folder of WARC files; any program may have written a WACZ file. Mementos (RFC 7089):
-/timegate/URL, /timemap/link/URL. With --proxy, captures are also answered exactly as they were to a browser that
-uses that address as its HTTP proxy; Accept-Datetime chooses the moment. No request ever leaves the machine.`,
+/timegate/URL, /timemap/link/URL. No request ever leaves the machine.`,
 		Example: `  henro replay crawl
   henro replay manuals.wacz
-  henro replay --listen 127.0.0.1:8091 --proxy 127.0.0.1:8092 collected/warcs`,
+  henro replay --listen 127.0.0.1:8091 collected/warcs`,
 		Args: takes(1, 1, "of which crawl? henro replay crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			logger, err := log.Logger()
@@ -49,12 +48,11 @@ uses that address as its HTTP proxy; Accept-Datetime chooses the moment. No requ
 					return absence(ctx, arguments[0], url)
 				}
 			}
-			return show(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), logger, arguments[0], o, listen, proxy)
+			return show(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), logger, arguments[0], o, listen)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&listen, "listen", "127.0.0.1:8090", "`ADDR` of the browser's side, on loopback")
-	f.StringVar(&proxy, "proxy", "off", "`ADDR` of a forward proxy that answers from the archive, on loopback")
 	f.BoolVar(&o.NoScripts, "no-scripts", false, "do not run the scripts of captures")
 	log.Register(f)
 	return cmd
@@ -113,21 +111,18 @@ func (s *absences) of(ctx context.Context, wanted string) (a replay.Absence, err
 }
 
 // show serves an archive until the context ends.
-func show(ctx context.Context, out, notes io.Writer, log *logrus.Entry, path string, o replay.Options, listen,
-	proxy string) (err error) {
+func show(ctx context.Context, out, notes io.Writer, log *logrus.Entry, path string, o replay.Options,
+	listen string) (err error) {
 	archive, err := openArchive(path, notes)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, archive.Close()) }()
-	l, err := listenReplay(listen, proxy)
+	l, err := listenReplay(listen)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%d WARC files: http://%s/\n", len(archive.Merged().Files), l.Own.Addr())
-	if l.Proxy != nil {
-		fmt.Fprintf(out, "proxy: http://%s/\n", l.Proxy.Addr())
-	}
 	// the dashboard links to it: not worth an error
 	note := filepath.Join(filepath.Dir(archive.Merged().Path), dashboard.ReplayNote)
 	if os.WriteFile(note, []byte(l.Own.Addr().String()+"\n"), 0o644) == nil {
@@ -137,15 +132,12 @@ func show(ctx context.Context, out, notes io.Writer, log *logrus.Entry, path str
 }
 
 // listenReplay binds the ports of a replay.
-func listenReplay(listen, proxy string) (l replay.Listeners, err error) {
+func listenReplay(listen string) (l replay.Listeners, err error) {
 	if l.Own, err = config.Listen("listen", listen); err != nil {
 		return l, err
 	}
 	if l.Own == nil {
 		return l, config.Usage("--listen %q: want HOST:PORT", listen)
-	}
-	if l.Proxy, err = config.Listen("proxy", proxy); err != nil {
-		return l, errors.Join(err, l.Own.Close())
 	}
 	l.Content, err = listenContent(l.Own.Addr().(*net.TCPAddr).Port)
 	return l, err

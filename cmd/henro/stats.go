@@ -20,7 +20,6 @@ import (
 
 func newStatsCommand() *cobra.Command {
 	var r tableReader
-	var page string
 	var sample int
 	cmd := &cobra.Command{
 		Use:   "stats DIR",
@@ -30,7 +29,6 @@ and range of pages and links, links per page, the share of URLs on the stop list
 links over hosts, the largest hosts, status codes, depths, sizes and media types. Languages are those of a
 sample of the archived pages, spread evenly over the archive.`,
 		Example: `  henro stats crawl
-  henro stats crawl --html stats.html
   henro stats crawl --json | jq .links_per_page`,
 		Args: takes(1, 1, "of which crawl? henro stats crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
@@ -49,13 +47,6 @@ sample of the archived pages, spread evenly over the archive.`,
 						return err
 					}
 				}
-				if page != "" {
-					if err := writeFile(page, func(w io.Writer) error {
-						return s.WriteHTML(w, nameOf(r.dir))
-					}); err != nil {
-						return fmt.Errorf("--html: %w", err)
-					}
-				}
 				counted, err := count(crawl)
 				if err != nil {
 					return err
@@ -65,7 +56,6 @@ sample of the archived pages, spread evenly over the archive.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&page, "html", "", "write a page with figures to `FILE`, which needs nothing else")
 	cmd.Flags().Bool("json", false, "all numbers as JSON")
 	cmd.Flags().IntVar(&sample, "sample", 500, "archived pages of which the language is guessed; 0: none")
 	r.register(cmd)

@@ -18,7 +18,6 @@ import (
 
 	"henro/actors/floor"
 	"henro/cmd/config"
-	"henro/cmd/sequence"
 	"henro/messages/weburl"
 )
 
@@ -32,9 +31,6 @@ type traceFlags struct {
 	rows   int
 	inside bool
 	json   bool
-	record string
-	replay string
-	most   int // messages of a recording
 }
 
 func newTraceCommand() *cobra.Command {
@@ -50,16 +46,12 @@ Patterns may hold * and ?; one of an actor also fits the end of its name behind 
 where they happen; a reader that is too slow loses some, and is told how many.
 
 --inside looks into mailboxes, also of actors that stand still: the message that comes next, how many wait of each
-kind, the message that the actor handles, and what it waits for at which line. --record keeps messages in a file,
-with what caused each, and looks inside every two seconds; --replay makes a sequence diagram of the file, a page for
-a browser that needs no server and no network.`,
+kind, the message that the actor handles, and what it waits for at which line.`,
 		Example: `  henro trace
   henro trace --follow --actor 'host/*.example.com' --message HostFacts
   henro trace --url https://example.org/a --for 1m
   henro trace --follow --node slave1 --every 100 --json
-  henro trace --inside --actor 'partition/*'
-  henro trace --record boxes.jsonl --actor 'host/*' --for 10s
-  henro trace --replay boxes.jsonl                       # makes boxes.html`,
+  henro trace --inside --actor 'partition/*'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd.OutOrStdout()) },
 	}
@@ -79,9 +71,6 @@ a browser that needs no server and no network.`,
 	flags.DurationVar(&f.lasts, "for", 0, "follow for so long; 0: as --follow says")
 	flags.IntVar(&f.rows, "rows", 20, "mailboxes to show of each node, the longest first")
 	flags.BoolVar(&f.inside, "inside", false, "look into these mailboxes too")
-	flags.StringVar(&f.record, "record", "", "follow, and keep the messages in a new `FILE`, with what caused each")
-	flags.IntVar(&f.most, "most", sequence.MaxEvents, "messages that --record keeps at most")
-	flags.StringVar(&f.replay, "replay", "", "make FILE.html of a recording: a sequence diagram (`FILE`)")
 	flags.BoolVar(&f.json, "json", false, "a line of JSON for each")
 	return cmd
 }
@@ -90,16 +79,6 @@ a browser that needs no server and no network.`,
 const reorder = time.Second
 
 func (f *traceFlags) run(ctx context.Context, out io.Writer) error {
-	switch {
-	case f.replay != "" && f.record != "":
-		return config.Usage("--record and --replay: give one of them")
-	case f.replay != "":
-		return f.replayTrace(out)
-	case f.most < 1 || f.most > sequence.MaxEvents:
-		return config.Usage("--most %d: want 1 to %d", f.most, sequence.MaxEvents)
-	case f.record != "":
-		f.follow = true
-	}
 	if f.filter.Every < 1 {
 		return config.Usage("--every %d: want 1 or more", f.filter.Every)
 	}
@@ -109,9 +88,6 @@ func (f *traceFlags) run(ctx context.Context, out io.Writer) error {
 			return config.Usage("--url %q: %v", f.filter.URL, err)
 		}
 		f.filter.URL, f.follow = u.String(), true
-	}
-	if f.record != "" {
-		return f.recordTrace(ctx, f.question(), out)
 	}
 	return f.print(ctx, f.question(), out)
 }
@@ -139,15 +115,24 @@ func (f *traceFlags) question() url.Values {
 	return values
 }
 
+// traceLine is a line of what GET /api/trace answers, console.TraceLine read.
+type traceLine struct {
+	Node    string            `json:"node,omitempty"`
+	Event   *floor.TraceEvent `json:"event,omitempty"`
+	Row     *floor.Row        `json:"row,omitempty"`
+	Dropped uint64            `json:"dropped,omitempty"`
+	Error   string            `json:"error,omitempty"`
+}
+
 // readLines hands on what the nodes answer through the master, until they end.
-func (f *traceFlags) readLines(ctx context.Context, values url.Values, to chan<- sequence.Line) error {
+func (f *traceFlags) readLines(ctx context.Context, values url.Values, to chan<- traceLine) error {
 	answer, err := f.open(ctx, http.MethodGet, "/api/trace?"+values.Encode(), nil)
 	if err != nil {
 		return err
 	}
 	defer answer.Close()
 	for decoder := json.NewDecoder(answer); ; {
-		var line sequence.Line
+		var line traceLine
 		switch err := decoder.Decode(&line); {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -168,7 +153,7 @@ func (f *traceFlags) readLines(ctx context.Context, values url.Values, to chan<-
 func (f *traceFlags) print(ctx context.Context, values url.Values, out io.Writer) error {
 	reading, cancel := context.WithCancel(ctx)
 	defer cancel()
-	lines, ended := make(chan sequence.Line, 1024), make(chan error, 1)
+	lines, ended := make(chan traceLine, 1024), make(chan error, 1)
 	go func() {
 		defer close(lines)
 		ended <- f.readLines(reading, values, lines)
@@ -213,7 +198,7 @@ type tracePrinter struct {
 	shown  bool               // something was shown
 }
 
-func (p *tracePrinter) take(line *sequence.Line) error {
+func (p *tracePrinter) take(line *traceLine) error {
 	p.shown = true
 	switch r := line.Row; {
 	case p.json:
@@ -326,4 +311,27 @@ func short(d time.Duration) string {
 		return d.Round(100 * time.Microsecond).String()
 	}
 	return d.Round(10 * time.Millisecond).String()
+}
+
+// printInside says what a mailbox holds and what its actor does.
+func printInside(w io.Writer, in *floor.Inside) {
+	if in.Holds != "" {
+		fmt.Fprintf(w, "%20s  handles %s\n", "", in.Holds)
+		if in.Waits != "" {
+			fmt.Fprintf(w, "%20s  %s\n", "", in.Waits)
+		}
+		for _, at := range in.At {
+			fmt.Fprintf(w, "%20s    at %s\n", "", at)
+		}
+	}
+	if in.Head == "" {
+		return
+	}
+	fmt.Fprintf(w, "%20s  next    %s\n", "", in.Head)
+	var kinds []string
+	for name, n := range in.Kinds {
+		kinds = append(kinds, fmt.Sprintf("%d × %s", n, name))
+	}
+	slices.Sort(kinds)
+	fmt.Fprintf(w, "%20s  waiting %s\n", "", strings.Join(kinds, ", "))
 }

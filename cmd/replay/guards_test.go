@@ -149,27 +149,9 @@ func TestHeadsOfCapturesDoNotAct(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"switching", "odd", "none"} {
-		for _, target := range []string{"/web/2026mp_/http://docs.test/" + path, "http://docs.test/" + path} {
-			handler := http.Handler(s)
-			if strings.HasPrefix(target, "http") {
-				handler = http.HandlerFunc(s.proxy)
-			}
-			if w := ask(handler, target); w.Code != 200 || w.Body.String() != "page" {
-				t.Errorf("%s: %d %s", target, w.Code, w.Body)
-			}
+		if w := ask(s, "/web/2026mp_/http://docs.test/"+path); w.Code != 200 || w.Body.String() != "page" {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
-	}
-	proxy := http.HandlerFunc(s.proxy)
-	w := ask(proxy, "http://docs.test/fields")
-	for _, name := range []string{"X(Y", "Strict-Transport-Security", "Connection"} {
-		if w.Code != 200 || len(w.Header()[name]) > 0 {
-			t.Errorf("the proxy gives %s on: %d %v", name, w.Code, w.Header())
-		}
-	}
-	r := httptest.NewRequest(http.MethodConnect, "http://docs.test:443", nil)
-	refused := httptest.NewRecorder()
-	if s.proxy(refused, r); refused.Code != http.StatusNotImplemented {
-		t.Errorf("CONNECT: %d", refused.Code)
 	}
 }
 
@@ -326,23 +308,19 @@ func TestEachShareOfTheMemoryIsAwaited(t *testing.T) {
 		r.Host = "127.0.0.1:8090"
 		return r
 	}
-	for sentence, c := range map[string]struct {
-		target  string
-		handler http.HandlerFunc
-	}{
-		"a page":    {"/web/2026mp_/http://docs.test/", s.ServeHTTP},
-		"raw":       {"/web/2026id_/http://docs.test/", s.ServeHTTP},
-		"the proxy": {"http://docs.test/", s.proxy},
+	for sentence, target := range map[string]string{
+		"a page": "/web/2026mp_/http://docs.test/",
+		"raw":    "/web/2026id_/http://docs.test/",
 	} {
 		w := httptest.NewRecorder()
-		if c.handler(w, r(t.Context(), c.target)); w.Code != 200 {
+		if s.ServeHTTP(w, r(t.Context(), target)); w.Code != 200 {
 			t.Errorf("%s, with memory: %d", sentence, w.Code)
 		}
 		if err := s.budget.shares.Acquire(t.Context(), memory); err != nil {
 			t.Fatal(err)
 		}
 		w = httptest.NewRecorder()
-		if c.handler(w, r(soon(), c.target)); w.Code == 200 {
+		if s.ServeHTTP(w, r(soon(), target)); w.Code == 200 {
 			t.Errorf("%s is shown without memory", sentence)
 		}
 		s.budget.shares.Release(memory)
@@ -482,11 +460,11 @@ func TestWhoHoldsAConnectionIsCutOff(t *testing.T) {
 		log := logrus.New()
 		log.SetOutput(io.Discard)
 		s := NewServer(a, DefaultOptions(), logrus.NewEntry(log))
-		ports := []*pipes{newPipes("127.0.0.1:8090"), newPipes("127.0.0.1:8091"), newPipes("127.0.0.1:8092")}
+		ports := []*pipes{newPipes("127.0.0.1:8090"), newPipes("127.0.0.1:8091")}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
-			ended <- s.Serve(ctx, Listeners{Own: ports[0], Content: []net.Listener{ports[1]}, Proxy: ports[2]})
+			ended <- s.Serve(ctx, Listeners{Own: ports[0], Content: []net.Listener{ports[1]}})
 		}()
 		const request = "GET / HTTP/1.1\r\nHost: 127.0.0.1:8090\r\n"
 		for _, port := range ports {

@@ -50,7 +50,13 @@ func (s *Server) timegate(w http.ResponseWriter, r *http.Request, raw string) er
 	}
 	w.Header().Set("Vary", "accept-datetime")
 	w.Header().Set("Link", s.mementoLinks(r, u, captures.Place{}))
-	p, err := s.wished(r, u)
+	at := time.Now()
+	if wish := r.Header.Get("Accept-Datetime"); wish != "" {
+		if at, err = http.ParseTime(wish); err != nil {
+			return &problem{http.StatusBadRequest, fmt.Errorf("Accept-Datetime %q is no date of HTTP", wish)}
+		}
+	}
+	p, err := s.archive.Closest(u, at)
 	if err != nil {
 		return err
 	}
@@ -58,19 +64,6 @@ func (s *Server) timegate(w http.ResponseWriter, r *http.Request, raw string) er
 	w.Header().Set("Location", s.mementoURL(r, u, p.At))
 	w.WriteHeader(http.StatusFound)
 	return nil
-}
-
-// wished is the capture nearest to Accept-Datetime, or the last one.
-func (s *Server) wished(r *http.Request, u weburl.URL) (captures.Place, error) {
-	at := time.Now()
-	if wish := r.Header.Get("Accept-Datetime"); wish != "" {
-		var err error
-		if at, err = http.ParseTime(wish); err != nil {
-			return captures.Place{}, &problem{http.StatusBadRequest,
-				fmt.Errorf("Accept-Datetime %q is no date of HTTP", wish)}
-		}
-	}
-	return s.archive.Closest(u, at)
 }
 
 // timemap lists the mementos of a page as application/link-format (RFC 7089 5).

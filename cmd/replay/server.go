@@ -64,7 +64,6 @@ func NewServer(a *captures.Archive, o Options, log *logrus.Entry) *Server {
 type Listeners struct {
 	Own     net.Listener
 	Content []net.Listener // the same port of all addresses of localhost
-	Proxy   net.Listener   // nil: no proxy
 }
 
 // Serve answers until the context ends, and looks for new files meanwhile.
@@ -89,9 +88,6 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	}
 	serve(s.ServeHTTP, l.Own)
 	serve(s.captures, slices.Clone(l.Content)...)
-	if l.Proxy != nil {
-		serve(s.proxy, l.Proxy)
-	}
 	group.Go(func() error {
 		tick := time.NewTicker(s.o.RefreshEvery)
 		defer tick.Stop()

@@ -325,27 +325,6 @@ func TestTimeTravelByRFC7089(t *testing.T) {
 	}
 }
 
-func TestTheProxyChangesNothing(t *testing.T) {
-	s := archived(t, warc.Gzip)
-	proxy := http.HandlerFunc(s.proxy)
-	for sentence, c := range map[string]struct {
-		url, contains string
-		status        int
-	}{
-		"a page":              {"http://docs.test/", "<!DOCTYPE html><title>One</title><a href=\"/other\">", 200},
-		"a page of another":   {"http://never.test/", "not in this archive", 404},
-		"an error":            {"http://docs.test/gone", "not here", 404},
-		"coded as it was":     {"http://docs.test/zip", "\x1f\x8b", 200},
-		"https as well":       {"https://docs.test/gone", "not here", 404},
-		"nothing but a proxy": {"/", "curl --proxy", 400},
-	} {
-		w := ask(proxy, c.url, "Accept-Datetime", "Sun, 15 Mar 2026 13:00:00 GMT")
-		if w.Code != c.status || !strings.Contains(w.Body.String(), c.contains) {
-			t.Errorf("%s: %d %.200s", sentence, w.Code, w.Body)
-		}
-	}
-}
-
 func TestManyHostsAndPagesAreListedPieceByPiece(t *testing.T) {
 	dir := t.TempDir()
 	b, err := warc.NewBuilder(warc.DefaultOptions())

@@ -56,59 +56,53 @@ func after(text, any string) (string, bool) {
 // w3c reads https://www.w3.org/TR/NOTE-datetime, from the year alone to fractions of a second. A space for the T, a
 // missing zone (taken for UTC), a zone without its colon, and 20261121T120000 without separators are met in the wild.
 func w3c(text string) (from, until time.Time, ok bool) {
-	year, rest, ok := digits(text, 4)
-	if !ok {
-		return from, until, false
-	}
-	date := func(month, day int) time.Time { return time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC) }
-	if rest == "" {
-		return date(1, 1), date(13, 1), true
-	}
-	rest, _ = after(rest, "-/")
-	month, rest, ok := digits(rest, 2)
-	if !ok || month < 1 || month > 12 {
-		return from, until, false
-	}
-	if rest == "" {
-		return date(month, 1), date(month+1, 1), true
-	}
-	rest, _ = after(rest, "-/")
-	day, rest, ok := digits(rest, 2)
-	if !ok || day < 1 || day > 31 || date(month, day).Day() != day {
-		return from, until, false
-	}
-	if rest = strings.TrimLeft(rest, " "); rest == "" {
-		return date(month, day), date(month, day+1), true
-	}
-	rest, _ = after(rest, "Tt")
-	if zone, ok := offset(strings.TrimLeft(rest, " ")); ok { // a date with a zone and no time
-		return date(month, day).Add(-zone), date(month, day+1).Add(-zone), true
-	}
-	hour, rest, ok := digits(strings.TrimLeft(rest, " "), 2)
-	if !ok || hour > 24 {
-		return from, until, false
-	}
-	rest, _ = after(rest, ":")
-	minute, rest, ok := digits(rest, 2)
-	if !ok || minute > 59 {
-		return from, until, false
-	}
-	second, lasts := 0, time.Minute
-	if next, colon := after(rest, ":"); colon || len(rest) > 1 && rest[0] >= '0' && rest[0] <= '9' {
-		if second, rest, ok = digits(next, 2); !ok || second > 60 {
-			return from, until, false
+	n, rest, count := [6]int{1: 1, 2: 1}, text, 0 // year, month, day, hour, minute, second, and how many are there
+	for count < len(n) {
+		next, width := rest, 2
+		switch count {
+		case 0:
+			width = 4
+		case 1, 2:
+			next, _ = after(next, "-/")
+		case 3:
+			next, _ = after(strings.TrimLeft(next, " "), "Tt")
+			next = strings.TrimLeft(next, " ")
+		default:
+			next, _ = after(next, ":")
 		}
-		lasts = time.Second
+		value, next, ok := digits(next, width)
+		if !ok {
+			break
+		}
+		n[count], rest = value, next
+		count++
 	}
-	if next, point := after(rest, ".,"); point {
+	switch next, point := after(rest, ".,"); {
+	case count == 3: // a date may have a zone and no time
+		rest, _ = after(strings.TrimLeft(rest, " "), "Tt")
+	case count == 6 && point:
 		rest = strings.TrimLeft(next, "0123456789")
 	}
 	zone, ok := offset(strings.TrimSpace(rest))
-	if !ok {
+	day := time.Date(n[0], time.Month(n[1]), n[2], 0, 0, 0, 0, time.UTC)
+	if !ok || count < 3 && rest != "" || day.Day() != n[2] || int(day.Month()) != n[1] || n[3] > 24 || n[4] > 59 ||
+		n[5] > 60 {
 		return from, until, false
 	}
-	from = time.Date(year, time.Month(month), day, hour, minute, second, 0, time.UTC).Add(-zone)
-	return from, from.Add(lasts), true
+	from = day.Add(time.Duration(3600*n[3]+60*n[4]+n[5])*time.Second - zone)
+	switch count {
+	case 1:
+		until = from.AddDate(1, 0, 0)
+	case 2:
+		until = from.AddDate(0, 1, 0)
+	case 3:
+		until = from.AddDate(0, 0, 1)
+	case 5:
+		until = from.Add(time.Minute)
+	case 6:
+		until = from.Add(time.Second)
+	}
+	return from, until, !until.IsZero() // nothing, or an hour alone
 }
 
 // offset reads a zone: nothing, Z, a name for UTC, +hh:mm, +hhmm, +hh.

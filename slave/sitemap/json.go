@@ -47,36 +47,19 @@ func (r *reader) items(in *json.Decoder) bool {
 		return false
 	}
 	for in.More() {
-		if !delim(in, '{') {
+		var item struct {
+			URL       string `json:"url"`
+			Published string `json:"date_published"`
+			Changed   string `json:"date_modified"`
+		}
+		var other *json.UnmarshalTypeError // a number, say, or null: as good as nothing
+		if err := in.Decode(&item); err != nil && !errors.As(err, &other) {
 			return false
 		}
-		var e Entry
-		var published, changed string
-		for in.More() {
-			name, ok := text(in)
-			if !ok {
-				return false
-			}
-			into := map[string]*string{"url": &e.Loc, "date_published": &published, "date_modified": &changed}[name]
-			if into == nil {
-				if skip(in) != nil {
-					return false
-				}
-			} else if token, err := in.Token(); err != nil {
-				return false
-			} else if text, ok := token.(string); ok {
-				*into = strings.TrimSpace(text)
-			} else if _, opens := token.(json.Delim); opens {
-				return false
-			}
-		}
-		if !delim(in, '}') {
-			return false
-		}
-		if from, until, ok := modified(changed); ok {
-			e.From, e.Until = from, until
-		} else {
-			e.From, e.Until, _ = modified(published)
+		e := Entry{Loc: strings.TrimSpace(item.URL)}
+		var ok bool
+		if e.From, e.Until, ok = modified(item.Changed); !ok {
+			e.From, e.Until, _ = modified(item.Published)
 		}
 		if len(e.Loc) <= r.o.MaxText {
 			r.hand(&e)

@@ -118,9 +118,7 @@ func (r *reader) read(in io.Reader) {
 	}
 	defer func() { r.result.Bytes = layer.count }()
 	head, _ := r.in.Peek(1024)
-	if order := utf16Order(head); order != nil {
-		r.in = bufio.NewReaderSize(&narrow{in: r.in, order: order}, window)
-	} else if encoding := encodingOf(head, r.o.Charset); encoding != nil {
+	if encoding := encodingOf(head, r.o.Charset); encoding != nil {
 		r.in = bufio.NewReaderSize(transform.NewReader(r.in, encoding.NewDecoder()), window)
 	}
 	head, _ = r.in.Peek(1024)

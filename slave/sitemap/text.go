@@ -3,13 +3,10 @@ package sitemap
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
-	"io"
 	"regexp"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
 
 	"henro/slave/charset"
 )
@@ -49,23 +46,16 @@ func (r *reader) text() {
 	}
 }
 
-// utf16Order returns the byte order of a document in UTF-16, nil for any other: its mark, or the first '<' beside a
-// zero.
-func utf16Order(head []byte) binary.ByteOrder {
-	switch {
-	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{'<', 0}):
-		return binary.LittleEndian
-	case bytes.HasPrefix(head, []byte{0xfe, 0xff}), bytes.HasPrefix(head, []byte{0, '<'}):
-		return binary.BigEndian
-	}
-	return nil
-}
-
-// encodingOf returns the encoding of a document that is not UTF-16, nil for UTF-8: its mark counts before what the host
-// declares, and that before the XML declaration, as RFC 7303 has it.
+// encodingOf returns the encoding of a document, nil for UTF-8: its mark, or a '<' beside a zero, counts before what
+// the host declares, and that before the XML declaration, as RFC 7303 has it.
 func encodingOf(head []byte, declared string) encoding.Encoding {
-	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
+	switch {
+	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
 		return nil
+	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{'<', 0}):
+		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
+	case bytes.HasPrefix(head, []byte{0xfe, 0xff}), bytes.HasPrefix(head, []byte{0, '<'}):
+		return unicode.UTF16(unicode.BigEndian, unicode.UseBOM)
 	}
 	if declared == "" && bytes.HasPrefix(head, []byte("<?xml")) {
 		head, _, _ = bytes.Cut(head, []byte("?>"))
@@ -81,42 +71,3 @@ func encodingOf(head []byte, declared string) encoding.Encoding {
 }
 
 var xmlEncoding = regexp.MustCompile(`\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']`)
-
-// narrow turns UTF-16 into UTF-8.
-type narrow struct {
-	in    io.Reader
-	order binary.ByteOrder
-	high  rune // first half of a surrogate pair, 0 for none
-	out   []byte
-	room  [4096]byte
-	made  [2 * 4096]byte
-}
-
-func (n *narrow) Read(p []byte) (int, error) {
-	for len(n.out) == 0 {
-		count, err := io.ReadFull(n.in, n.room[:len(n.room)/4]) // three bytes at most come of two
-		if count < 2 {
-			if err == nil {
-				continue
-			}
-			return 0, io.EOF
-		}
-		n.out = n.made[:0]
-		for i := 0; i+1 < count; i += 2 {
-			c := rune(n.order.Uint16(n.room[i:]))
-			switch {
-			case n.high != 0:
-				c, n.high = utf16.DecodeRune(n.high, c), 0
-			case utf16.IsSurrogate(c):
-				n.high = c
-				continue
-			case c == 0xfeff:
-				continue
-			}
-			n.out = utf8.AppendRune(n.out, c)
-		}
-	}
-	count := copy(p, n.out)
-	n.out = n.out[count:]
-	return count, nil
-}

@@ -95,7 +95,6 @@ func (t *trial) run(ctx context.Context) error {
 		{"everybody can use every page", b.accessible},
 		{"pictures", b.screenshots},
 		{"a drained slave gives its hosts to the others", b.drain},
-		{"mailboxes of a cluster are recorded, and their page steps through them", b.traced},
 		{"the console is silent, and nothing leaves the machine", b.quiet},
 	} {
 		began := time.Now()

@@ -364,7 +364,13 @@ func (t *trial) died(at time.Time, n *node, rule time.Duration) {
 
 // awaitProgress measures how long it takes from a moment until the master stores another page.
 func (t *trial) awaitProgress(ctx context.Context, since time.Time) {
-	t.crawl.AwaitProgress(ctx, since, t.master.Running, t.status)
+	slaves := 0
+	for _, s := range t.slaves {
+		if s.Process != nil && s.Running() {
+			slaves++
+		}
+	}
+	t.crawl.AwaitProgress(ctx, since, slaves, t.master.Running, t.status)
 }
 
 // finish waits for the end of the crawl, and ends the slaves in order. One that was killed is started once more, since

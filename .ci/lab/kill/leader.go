@@ -118,7 +118,7 @@ func loseLeader(r *round, lose func(*cluster) (at time.Time, back func() error, 
 	if err != nil {
 		return err
 	}
-	r.crawl.AwaitProgress(r.ctx, at, all[0].Running, func(ctx context.Context) (*master.Status, error) {
+	r.crawl.AwaitProgress(r.ctx, at, c.running(), all[0].Running, func(ctx context.Context) (*master.Status, error) {
 		for _, s := range all {
 			r.api = s.api
 			if status, err := r.status(ctx); err == nil && status.State != "" {

@@ -318,13 +318,23 @@ func killMaster(r *round) error {
 	if c.master, err = r.startMaster(); err != nil {
 		return err
 	}
-	r.awaitProgress(c.master)
+	r.awaitProgress(c)
 	return r.finish(c)
 }
 
 // awaitProgress measures how long it takes a master to store the first page after its start.
-func (r *round) awaitProgress(p *process.Process) {
-	r.crawl.AwaitProgress(r.ctx, p.Begun, p.Running, r.status)
+func (r *round) awaitProgress(c *cluster) {
+	r.crawl.AwaitProgress(r.ctx, c.master.Begun, c.running(), c.master.Running, r.status)
+}
+
+// running is how many slaves run.
+func (c *cluster) running() (n int) {
+	for _, p := range c.slaves {
+		if p.Running() {
+			n++
+		}
+	}
+	return n
 }
 
 func (r *round) status(ctx context.Context) (*master.Status, error) {
@@ -401,7 +411,7 @@ func endInOrder(r *round) error {
 	if c.master, err = r.startMaster(); err != nil {
 		return err
 	}
-	r.awaitProgress(c.master)
+	r.awaitProgress(c)
 	return r.finish(c)
 }
 
@@ -447,7 +457,7 @@ func endAtOnce(r *round) error {
 	if c.master, err = r.startMaster(); err != nil {
 		return err
 	}
-	r.awaitProgress(c.master)
+	r.awaitProgress(c)
 	return r.finish(c)
 }
 
@@ -473,7 +483,7 @@ func panicAtOnce(r *round) error {
 	if c.master, err = r.startMaster(); err != nil {
 		return err
 	}
-	r.awaitProgress(c.master)
+	r.awaitProgress(c)
 	if err := r.awaitPanic(c.slaves[i]); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"henro/cmd/fakeweb"
 	"henro/master"
+	"henro/master/lending"
 	"henro/messages/weburl"
 	"henro/store"
 )
@@ -85,27 +86,42 @@ const (
 	AfterRestart = 5 * time.Second  // of the master, or of all
 )
 
-// AwaitProgress measures how long it takes from a moment until the master stores another page; what was fetched until
-// then may have been cut off, by a lease that ended while the master was away.
-func (c *Crawl) AwaitProgress(ctx context.Context, since time.Time, running func() bool,
+// AwaitProgress measures how long it takes from a moment until the master stores another page. What was fetched until
+// so many slaves work for it again may have been cut off, by a lease that ended while they had no master.
+func (c *Crawl) AwaitProgress(ctx context.Context, since time.Time, slaves int, running func() bool,
 	ask func(context.Context) (*master.Status, error)) {
-	first := uint64(0)
+	first, resumed := uint64(0), false
 	for time.Since(since) < 30*time.Second && running() && ctx.Err() == nil {
 		if s, err := ask(ctx); err == nil && s.Known > 0 {
 			done := s.Totals.Pages + s.Totals.Revisits
 			if first == 0 {
 				first = done
 			}
-			if done > first || s.Waiting == 0 {
+			if !resumed && (done > first || s.Waiting == 0) {
+				c.Resumed, resumed = time.Since(since), true
+			}
+			if resumed && (working(s) >= slaves || s.Waiting == 0) {
 				break
 			}
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	c.Resumed = time.Since(since)
+	if !resumed {
+		c.Resumed = time.Since(since)
+	}
 	if n := len(c.Events); n > 0 {
 		c.Events[n-1].To = time.Now()
 	}
+}
+
+// working is how many slaves work for a master.
+func working(s *master.Status) (n int) {
+	for i := range s.Slaves {
+		if s.Slaves[i].State == lending.Working {
+			n++
+		}
+	}
+	return n
 }
 
 // Margin is what the master waits beyond the end of a lease.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"henro/messages/weburl"
@@ -63,19 +62,5 @@ func TestTheSurveyIsWhatTheNumbersSay(t *testing.T) {
 	}
 	if want := math.Sqrt(squares / float64(web.Hosts-1)); math.Abs(got.PagesPerHost.SD-want) > 1e-9 {
 		t.Errorf("standard deviation of pages per host: %v, want %v", got.PagesPerHost.SD, want)
-	}
-	var page strings.Builder
-	if err := got.WriteHTML(&page, "a crawl <of> tests"); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"a crawl &lt;of&gt; tests", "<svg", "http://h0.example", "TIMEOUT"} {
-		if !strings.Contains(page.String(), want) {
-			t.Errorf("the page has no %q", want)
-		}
-	}
-	for _, no := range []string{"<script", "src=", "<link"} {
-		if strings.Contains(page.String(), no) {
-			t.Errorf("the page has %q: it needs something else", no)
-		}
 	}
 }
