@@ -112,7 +112,7 @@ var denied = []struct{ path, why, except string }{
 	{"go.etcd.io/bbolt", "a file of the state has one writer",
 		"store store/consensus store/timequeue store/seen store/archive/payloads"},
 	{"github.com/knadh/koanf/...", "nothing is read from files and environment behind the caller's back", "cmd/config"},
-	{"log", "we log with logrus; memberlist wants one of these, and raft-wal takes it away", "cluster store/consensus"},
+	{"log", "we log with logrus; memberlist wants one of these", "cluster"},
 	{"log/slog", "we log with logrus; protoactor wants one of these", "actors/floor cluster"},
 	{"math/rand", "math/rand/v2 has seeded sources that are values", ""},
 	{"io/ioutil", "package io and os have it all", ""},

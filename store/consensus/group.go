@@ -133,7 +133,7 @@ func (g *Group) open(l net.Listener, s Security) (err error) {
 			return ofLog(m.o.State, err)
 		}
 	}
-	if m.log, err = openLog(dir, m.o.Log, m.fail); err != nil {
+	if m.log, err = openLog(dir); err != nil {
 		return err
 	}
 	if err := g.own.read(m.log); err != nil {

@@ -4,6 +4,7 @@ package consensus
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -940,8 +941,9 @@ func TestStrangersAreNotHeard(t *testing.T) {
 	}
 }
 
-// TestAMemberWithAnotherDiskIsNotHeard: one that comes back under its name with an empty disk has no vote, until it is
-// given up and added anew. One that has a log of another group is not added at all.
+// TestAMemberWithAnotherDiskIsNotHeard: one whose folder was damaged, and moved away, comes back under its name with an
+// empty one. It has no vote until it is given up and added anew, and then has what the others have. One that has a log
+// of another group is not added at all.
 func TestAMemberWithAnotherDiskIsNotHeard(t *testing.T) {
 	groups := several(t, 3, func(*Options) {})
 	first := &leading{Group: groups[0]}
@@ -957,7 +959,16 @@ func TestAMemberWithAnotherDiskIsNotHeard(t *testing.T) {
 		}
 	}
 	end(2)
-	if err := os.RemoveAll(filepath.Dir(groups[2].o.State)); err != nil {
+	dir := filepath.Dir(groups[2].o.State)
+	if err := os.Truncate(filepath.Join(store.LogDir(groups[2].o.State), logName), 5000); err != nil {
+		t.Fatal(err)
+	}
+	if g, err := Start(must(net.Listen("tcp", "127.0.0.1:0")), Security{}, groups[2].o); err == nil {
+		t.Fatal("a damaged log is opened", g.Close())
+	} else if !errors.Is(err, store.ErrCorrupt) {
+		t.Error(err)
+	}
+	if err := os.Rename(dir, dir+".away"); err != nil {
 		t.Fatal(err)
 	}
 	groups[2] = restart(t, groups[2].o)
@@ -1005,6 +1016,10 @@ func TestAMemberWithAnotherDiskIsNotHeard(t *testing.T) {
 			err = errors.New("it does not have what was committed")
 		}
 		return err
+	})
+	until(t, "the same everywhere", func() bool {
+		here := fmt.Sprint(digest(groups[2])...)
+		return here == fmt.Sprint(digest(groups[0])...) && strings.HasSuffix(here, "<nil>")
 	})
 
 	other := several(t, 1, func(o *Options) { o.Name = "other" })[0]
@@ -1105,19 +1120,16 @@ func TestDamageOfAMemberIsNamed(t *testing.T) {
 	} else if last > 0 {
 		l.last = last
 	}
-	// beyond one file: a file that is full is read when its entries are
-	if err := errors.Join(l.store(43, 400_000), l.store(1, 9), l.Close()); err != nil {
+	if err := errors.Join(l.store(4, 40_000), l.store(1, 9), l.Close()); err != nil {
 		t.Fatal(err)
 	}
-	full, err := filepath.Glob(filepath.Join(dir, "*.wal"))
-	if err != nil || len(full) < 2 {
-		t.Fatalf("%q: want a file that is full: %v", full, err)
-	}
+	entries := filepath.Join(dir, logName)
 	checkpoint, partition := (&snapshots{dir: dir}).path(), filepath.Join(o.State, "p000.db")
-	another, err := os.ReadFile(filepath.Join(dir, marksName))
+	another, err := os.ReadFile(entries)
 	if err != nil {
 		t.Fatal(err)
 	}
+	within := bytes.Index(another, content(l.last-2, 100))
 	rnd := random.NewChaCha8([32]byte{7})
 	for _, c := range []struct {
 		what, path string
@@ -1129,9 +1141,10 @@ func TestDamageOfAMemberIsNamed(t *testing.T) {
 		{"cut", checkpoint, func(b []byte) []byte { return b[:len(b)/2] }},
 		{"another", checkpoint, func([]byte) []byte { return another }},
 		{"without a word", checkpoint, func([]byte) []byte { return []byte("{}") }},
-		{"zeroed", full[0], func(b []byte) []byte { clear(b[4<<20 : 5<<20]); return b }},
-		{"random", full[0], func(b []byte) []byte { rnd.Read(b[4<<20 : 5<<20]); return b }},
-		{"cut", full[0], func(b []byte) []byte { return b[:4<<20] }},
+		{"zeroed", entries, func(b []byte) []byte { clear(b[within:][:512]); return b }},
+		{"random", entries, func(b []byte) []byte { rnd.Read(b[within:][:512]); return b }},
+		{"a bit", entries, func(b []byte) []byte { b[within] ^= 8; return b }},
+		{"cut", entries, func(b []byte) []byte { return b[:within] }},
 		{"cut", partition, func(b []byte) []byte { return b[:len(b)/2] }},
 		{"zeroed", partition, func(b []byte) []byte { clear(b[:3*4096]); return b }},
 	} {

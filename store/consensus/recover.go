@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
 	"henro/store"
@@ -30,7 +29,7 @@ func Recover(state string, o store.Options) (r Recovered, err error) {
 	o.Replica, o.Partitions = true, 0
 	m := &machine{o: &Options{State: state, Store: o}}
 	dir := store.LogDir(state)
-	if m.log, err = openLog(dir, hclog.NewNullLogger(), func(error) {}); err == nil {
+	if m.log, err = openLog(dir); err == nil {
 		m.state, err = store.OpenState(state, o)
 	}
 	if err == nil {
@@ -51,7 +50,7 @@ func Recover(state string, o store.Options) (r Recovered, err error) {
 
 // LastEntry is the index of the last entry in the log of a member that does not run.
 func LastEntry(state string) (uint64, error) {
-	log, err := openLog(store.LogDir(state), hclog.NewNullLogger(), func(error) {})
+	log, err := openLog(store.LogDir(state))
 	if err != nil {
 		return 0, err
 	}
