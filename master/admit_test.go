@@ -78,8 +78,8 @@ func TestHostsWithNewPagesBearHalf(t *testing.T) {
 		t.Errorf("6 hosts more: %v", err)
 	}
 	for fresh, says := range map[int]string{
-		7: "would keep 3.1 of 6 connections busy (2.4 now), and 24 of 24 hosts that keep their timetable now would not " +
-			"(S/C = 5.17). What would give: 7 connections or more",
+		7: "would keep 3.1 of 6 connections busy (2.4 now), and 24 of 24 hosts that keep their timetable now would " +
+			"not (S/C = 5.17). What would give: 7 connections or more",
 		48: "What would give: 15 connections or more",
 	} {
 		if err := adding(t, state, m, 0, fresh); err == nil || !strings.Contains(err.Error(), says) {
