@@ -21,9 +21,8 @@ func newImportCommand() *cobra.Command {
 		Use: "import ARCHIVE...", Short: "Begin a crawl with what earlier archives tell of its pages' changes",
 		Long: `Read when earlier archives captured which page, and whether it had changed, into the state of a crawl
 that is not running, so that its estimates begin with what is known. Archives are WARC and WACZ files, CDXJ and CDX
-indexes (9 or 11 columns), CSV with the heading url,time,digest, folders of these, and folders of dated snapshots
-(20260314/example.org/a.html); .gz too. All is read before anything is written: input that cannot be read changes
-nothing. What the crawl has visited itself keeps its own history.
+indexes (9 or 11 columns), CSV with the heading url,time,digest, and folders of these; .gz too. All is read before
+anything is written: input that cannot be read changes nothing. What the crawl has visited itself keeps its own history.
 
 All pages in the archives become pages of the crawl, in scope or not, and are visited by their timetable with
 henro crawl --continuous. Links on such a page are followed once a crawled page links to it.`,

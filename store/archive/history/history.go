@@ -1,9 +1,8 @@
 // Package history reads of earlier archives when they captured which page and whether it had changed.
 //
-// Sources are WARC and WACZ files, their indexes (CDXJ, and CDX of 9 or 11 columns), directories of dated snapshots
-// (20260314/example.org/a.html, or 2026-03-14), directories of WARC files or indexes, and tables in CSV with a heading
-// that names url, time and digest; what ends with .gz is unpacked. A digest is compared with that of the capture
-// before, and nothing else; "" is one that is not known.
+// Sources are WARC and WACZ files, their indexes (CDXJ, and CDX of 9 or 11 columns), tables in CSV with a heading that
+// names url, time and digest, and directories of these; what ends with .gz is unpacked. A digest is compared with that
+// of the capture before, and nothing else; "" is one that is not known.
 //
 // # Invariants
 //
@@ -15,14 +14,11 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
-	"crypto/sha1"
-	"encoding/base32"
 	"encoding/binary"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -288,7 +284,7 @@ func parseTime(text string) (time.Time, error) {
 	return cdxj.ParseStamp(text)
 }
 
-// folder reads a directory: of dated snapshots if all folders in it are dates, of archives otherwise.
+// folder reads the archives in a directory.
 func (c *Collector) folder(path string) error {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -297,15 +293,10 @@ func (c *Collector) folder(path string) error {
 	read := 0
 	for _, entry := range entries {
 		name := filepath.Join(path, entry.Name())
-		at, err := parseTime(entry.Name())
-		switch {
-		case entry.IsDir() && err == nil:
-			err = c.snapshot(name, at)
-		case !entry.IsDir() && isArchive(name):
-			err = c.Read(name)
-		default:
+		if entry.IsDir() || !isArchive(name) {
 			continue
 		}
+		err := c.Read(name)
 		if read++; errors.Is(err, ErrSource) {
 			c.unread(err.Error())
 		} else if err != nil {
@@ -313,8 +304,7 @@ func (c *Collector) folder(path string) error {
 		}
 	}
 	if read == 0 {
-		return fmt.Errorf("%w: %s holds neither folders called 20260314 or 2026-03-14 nor .warc, .cdxj, .cdx or "+
-			".csv files", ErrSource, path)
+		return fmt.Errorf("%w: %s holds no .warc, .wacz, .cdxj, .cdx or .csv files", ErrSource, path)
 	}
 	return nil
 }
@@ -323,33 +313,4 @@ func isArchive(name string) bool {
 	name = strings.TrimSuffix(name, ".gz")
 	return slices.ContainsFunc([]string{".warc", ".warc.zst", wacz.Suffix, ".cdxj", ".cdx", ".csv"},
 		func(end string) bool { return strings.HasSuffix(name, end) })
-}
-
-// snapshot reads the files of one day, HOST/PATH; index.html is its folder.
-func (c *Collector) snapshot(root string, at time.Time) error {
-	return filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
-			return err
-		}
-		rel, err := filepath.Rel(root, name)
-		if err != nil {
-			return err
-		}
-		host, path, ok := strings.Cut(filepath.ToSlash(rel), "/")
-		if !ok {
-			c.Ignored++
-			return nil
-		}
-		f, err := os.Open(name)
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrSource, err)
-		}
-		defer f.Close()
-		sum := sha1.New()
-		if _, err := io.Copy(sum, f); err != nil {
-			return fmt.Errorf("%w: %w", ErrSource, err)
-		}
-		return c.take("http://"+host+"/"+strings.TrimSuffix(path, "index.html"), at,
-			base32.StdEncoding.EncodeToString(sum.Sum(nil)), 0)
-	})
 }

@@ -14,7 +14,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"math/bits"
 	"net/http"
 	"slices"
 	"strconv"
@@ -58,9 +57,6 @@ type Survey struct {
 	MediaTypes []Count `json:"media_types"` // of captures
 	Languages  []Count `json:"languages"`   // of the sample, counted where the archive is
 	TopHosts   []Host  `json:"top_hosts"`   // with most pages parsed
-
-	LinkCounts []Count `json:"link_counts"` // pages by their links, in powers of two: "0", "1", "2–3", "4–7" …
-	Sizes      []Count `json:"sizes"`       // captures by the bytes of their records, likewise
 
 	Sample []cdxj.Entry `json:"-"` // some of the archived pages, spread evenly over the archive
 }
@@ -268,13 +264,12 @@ func (t *taker) pages() error {
 }
 
 func (t *taker) links() error {
-	kinds, bins := map[string]int64{}, map[int]int64{}
+	kinds := map[string]int64{}
 	page, count := int64(-1), 0
 	end := func() {
 		if count > 0 {
 			t.Linking++
 			t.LinksPerPage.Add(float64(count))
-			bins[bits.Len(uint(count))]++
 		}
 		count = 0
 	}
@@ -291,14 +286,13 @@ func (t *taker) links() error {
 	end()
 	for range t.Parsed - t.Linking { // the others have none, and count in the mean
 		t.LinksPerPage.Add(0)
-		bins[0]++
 	}
-	t.Kinds, t.LinkCounts = Ranked(kinds), binned(bins)
+	t.Kinds = Ranked(kinds)
 	return err
 }
 
 func (t *taker) captures() error {
-	types, bins := map[string]int64{}, map[int]int64{}
+	types := map[string]int64{}
 	err := t.each(tables.Captures(), []string{"mime", "revisit", "length", "status", "url", "filename", "offset"},
 		func(value func(int) tables.Value) {
 			t.Captures++
@@ -309,7 +303,6 @@ func (t *taker) captures() error {
 				return
 			}
 			types[value(0).Text]++
-			bins[bits.Len64(uint64(length))]++
 			t.RecordBytes.Add(float64(length))
 			if value(0).Text == "text/html" && value(3).Int == http.StatusOK {
 				t.sample.add(func() cdxj.Entry {
@@ -318,7 +311,7 @@ func (t *taker) captures() error {
 				})
 			}
 		})
-	t.MediaTypes, t.Sizes, t.Sample = Ranked(types), binned(bins), thinned(t.sample.kept, t.sample.most)
+	t.MediaTypes, t.Sample = Ranked(types), thinned(t.sample.kept, t.sample.most)
 	return err
 }
 
@@ -356,24 +349,5 @@ func Ranked(counts map[string]int64) []Count {
 		return cmp.Or(cmp.Compare(b.Count, a.Count),
 			cmp.Compare(a.Name, b.Name))
 	})
-	return list
-}
-
-// binned lists numbers by their length in bits, without a gap.
-func binned(bins map[int]int64) []Count {
-	if len(bins) == 0 {
-		return []Count{}
-	}
-	var list []Count
-	for b := slices.Min(slices.Collect(maps.Keys(bins))); b <= slices.Max(slices.Collect(maps.Keys(bins))); b++ {
-		name := "0"
-		switch {
-		case b == 1:
-			name = "1"
-		case b > 1:
-			name = strconv.FormatInt(1<<(b-1), 10) + "–" + strconv.FormatInt(1<<b-1, 10)
-		}
-		list = append(list, Count{name, bins[b]})
-	}
 	return list
 }
