@@ -215,6 +215,9 @@ func tally(totals *protocol.Totals, v *messages.PageVisited, visited, requisite 
 		totals.Requisites++
 	default:
 		totals.Pages++
+		if v.Status >= 300 && v.Status < 400 {
+			totals.Redirects++
+		}
 	}
 	totals.Bytes += v.BodyBytes
 	if v.IdenticalBytes > 0 && v.Reason == messages.Reason_NONE {

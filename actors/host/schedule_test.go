@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"henro/actors/politeness"
+	"henro/actors/protocol"
 	"henro/actors/revisit"
 	"henro/messages"
 	"henro/store"
@@ -123,5 +124,18 @@ func TestThePageIsMadeByScriptsAsItsLastContentIs(t *testing.T) {
 		if page = visits[0].Page; page.Flags&store.Scripted != c.want {
 			t.Errorf("%s: flags %b", c.sentence, page.Flags)
 		}
+	}
+}
+
+func TestRedirectsAreCountedAmongThePages(t *testing.T) {
+	var one, sum protocol.Totals
+	for _, status := range []uint32{200, 301, 308, 404} {
+		tally(&one, &messages.PageVisited{Status: status}, false, false)
+	}
+	tally(&one, &messages.PageVisited{Status: 302}, true, false)
+	tally(&one, &messages.PageVisited{Status: 302}, false, true)
+	sum.Add(&one)
+	if sum.Pages != 4 || sum.Redirects != 2 {
+		t.Errorf("%d pages, %d of them redirects; want 4 and 2", sum.Pages, sum.Redirects)
 	}
 }

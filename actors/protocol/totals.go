@@ -10,9 +10,10 @@ import (
 
 // Totals are totals of a crawl since it began, kept in the transaction of what they count.
 type Totals struct {
-	Pages      uint64 `json:"pages"`      // pages visited for the first time, with a response
-	Requisites uint64 `json:"requisites"` // likewise requisites of pages: images, styles, scripts, frames …
-	Revisits   uint64 `json:"revisits"`   // later visits with a response
+	Pages      uint64 `json:"pages"`               // pages visited for the first time, with a response
+	Redirects  uint64 `json:"redirects,omitempty"` // of these pages, those that lead to another
+	Requisites uint64 `json:"requisites"`          // likewise requisites of pages: images, styles, scripts, frames …
+	Revisits   uint64 `json:"revisits"`            // later visits with a response
 	// of the later visits, those that found a significant change, and those that found none
 	Changed   uint64 `json:"changed,omitempty"`
 	Unchanged uint64 `json:"unchanged,omitempty"`
@@ -46,6 +47,7 @@ type Totals struct {
 
 func (c *Totals) Add(other *Totals) {
 	c.Pages += other.Pages
+	c.Redirects += other.Redirects
 	c.Requisites += other.Requisites
 	c.Revisits += other.Revisits
 	c.Changed += other.Changed

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/PuerkitoBio/goquery"
+	"golang.org/x/net/html"
 
 	"henro/actors/protocol"
 	"henro/master"
@@ -102,6 +103,50 @@ func TestEveryPageIsWhole(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestEveryWordIsExplained where it stands: heads of columns, names of values, what a mark says.
+func TestEveryWordIsExplained(t *testing.T) {
+	f := newFake(t, []string{"folder"})
+	f.masters = []consensus.Member{{Name: "a", Leads: true}}
+	f.status.Totals.Redirects = 21
+	d := board(t, f)
+	d.reports.renew(t.Context())
+	seen := map[string]bool{}
+	for _, path := range paths {
+		for _, w := range languages {
+			_, doc := get(t, d, path, w.code)
+			doc.Find("thead th, .pairs dt, .figure h2, .tag, td[data-label]").Each(func(_ int, e *goquery.Selection) {
+				text := e.AddSelection(e.Find("*")).FilterFunction(func(_ int, e *goquery.Selection) bool {
+					return e.AttrOr("data-is", "") != ""
+				})
+				if text.Length() == 0 {
+					t.Errorf("%s %s: nothing explains %q", path, w.code, e.Text())
+				}
+				seen[w.code+" "+e.Text()] = true
+			})
+			doc.Find("main *").Contents().Each(func(_ int, e *goquery.Selection) {
+				node := e.Nodes[0]
+				if node.Type == html.TextNode && strings.HasPrefix(strings.TrimLeft(node.Data, " \n"), "·") {
+					t.Errorf("%s %s: a line may begin with %q", path, w.code, node.Data)
+				}
+			})
+		}
+	}
+	for _, want := range []string{"en Entries behind", "en Representatives", "en Folder",
+		"en Visited more than once", "ja 待機"} {
+		if !seen[want] {
+			t.Errorf("%s was on no page", want)
+		}
+	}
+	_, now := get(t, d, "/", "en")
+	if text := now.Find("#totals dd").First().Text(); text != "1,234,567 21 of them redirects" {
+		t.Errorf("of the pages it says %q", text)
+	}
+	_, help := get(t, d, "/help", "en")
+	if n := help.Find(".terms dt").Length(); n < 20 {
+		t.Errorf("the page of help has %d words", n)
 	}
 }
 

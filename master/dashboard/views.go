@@ -215,9 +215,7 @@ func functions(w *words) template.FuncMap {
 		"split":     splitURL,
 		"tabs":      func() []tab { return tabs },
 		"silent":    silentFor(w),
-		"words": func() []string {
-			return []string{"interval", "load", "verdict", "relief", "room", "rest", "lent", "waiting"}
-		},
+		"words":     w.terms, "about": w.about,
 		"version": func() string { return version },
 		"sha1":    func(digest [20]byte) string { return base32.StdEncoding.EncodeToString(digest[:]) },
 	}

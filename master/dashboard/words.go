@@ -1,11 +1,13 @@
 package dashboard
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -96,6 +98,25 @@ func (w *words) t(key string, values ...any) string {
 		return text
 	}
 	return fmt.Sprintf(text, values...)
+}
+
+// about explains the text of a key: by one of its own, or by that of the term it ends with.
+func (w *words) about(key string) string {
+	if text, ok := w.text[key+".is"]; ok {
+		return text
+	}
+	return w.text["term"+key[strings.LastIndex(key, "."):]+".is"]
+}
+
+// terms are the keys of the words that are explained, in the order of the words.
+func (w *words) terms() (keys []string) {
+	for key := range w.text {
+		if _, ok := w.text[key+".is"]; ok && strings.HasPrefix(key, "term.") {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(cmp.Compare(w.text[a], w.text[b]), cmp.Compare(a, b)) })
+	return keys
 }
 
 // word is a word of another package in this language, or as it is.
