@@ -339,6 +339,7 @@ func fieldsOf(kind reflect.Type) (names []string) {
 		switch {
 		case field.Anonymous && name == "":
 			names = append(names, fieldsOf(field.Type)...)
+		case !field.IsExported(): // it is in no JSON
 		case name == "":
 			names = append(names, field.Name)
 		case name != "-":
