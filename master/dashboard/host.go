@@ -114,7 +114,7 @@ func readQuery(r *http.Request) hostQuery {
 
 func (d *Dashboard) hostList(r *http.Request, p *page) (any, error) {
 	v := &hostsView{hostQuery: readQuery(r)}
-	for _, key := range []string{"host", "visited", "waiting", "interval", "took", "errors", "ails", "asked",
+	for _, key := range []string{"host", "ails", "visited", "waiting", "interval", "took", "errors", "asked",
 		"load", "verdict", "next"} {
 		c := column{Key: key, Sorted: "none", Number: key != "host" && key != "verdict" && key != "ails"}
 		q := v.hostQuery
