@@ -68,12 +68,12 @@ const (
 
 // bounds are what measures may come to. A bound is only ever lowered.
 var bounds = map[string]int{
-	codeLines:                           71_900,
+	codeLines:                           70_500,
 	"methods of the type that has most": 60,
 	"fields of protocol.Write":          14,
 	"verbs that henro --help shows":     34,
 	crawlFlags:                          74,
-	docWords:                            74_000,
+	docWords:                            73_500,
 	userWords:                           25_000,
 	pageWords:                           2_000,
 	docColumns:                          0,
