@@ -215,7 +215,7 @@ func TestHostsAreTakenOnUntilTimetablesWouldNotBeKept(t *testing.T) {
 				api.ServeHTTP(answer, asked)
 				return answer.Code == http.StatusOK
 			}
-			actortest.Pass(3 * time.Minute)
+			actortest.Pass(6 * time.Minute) // the first two are of first visits
 			report := heldAgainst(t, ctx, node, web, nil, len(crawl.Seeds))
 			taken := len(crawl.Seeds)
 			for ; taken < len(seeds) && add(seeds[taken]); taken++ {
