@@ -372,7 +372,7 @@ func everyFigureAgrees(t *testing.T, kind string) {
 	log.Logger.SetOutput(io.Discard)
 	var final master.Status
 	if kind == "cluster" {
-		final = inACluster(t, asked, o, work, seeds, log, look)
+		final = inACluster(t, asked, o, seeds, log, look)
 	} else {
 		e := &embedded.Crawl{Options: o, Seeds: seeds, Log: log, Work: work}
 		final, err = e.Run(asked, func(ctx context.Context, node *master.Node) error {
@@ -397,42 +397,28 @@ func everyFigureAgrees(t *testing.T, kind string) {
 	}
 }
 
-// inACluster crawls with a master and a slave that speak over the network.
-func inACluster(t *testing.T, asked context.Context, o master.Options, work config.Work, seeds []reading.Seed,
-	log *logrus.Entry, look func(context.Context, *master.Node, *config.Telemetry) error) master.Status {
+// inACluster crawls with a master and a slave that speak over the network, the slave from a process of its own.
+func inACluster(t *testing.T, asked context.Context, o master.Options, seeds []reading.Seed, log *logrus.Entry,
+	look func(context.Context, *master.Node, *config.Telemetry) error) master.Status {
 	t.Helper()
 	o.Name, o.Boot, o.Version = "master", cluster.NewBoot(), config.Version()
-	peers := func(name string, join ...string) *config.Peers {
-		return &config.Peers{Name: name, Gossip: "127.0.0.1:0", Actors: "127.0.0.1:0", Join: join}
+	telemetry := config.NewTelemetry(o.Name, o.Name, log, floor.SystemOptions{})
+	t.Cleanup(telemetry.System.Shutdown)
+	if _, err := floor.StartTracing(telemetry.System, telemetry.Tracer); err != nil {
+		t.Fatal(err)
 	}
-	of := func(name string) *config.Telemetry {
-		telemetry := config.NewTelemetry(name, name, log, floor.SystemOptions{})
-		t.Cleanup(telemetry.System.Shutdown)
-		if _, err := floor.StartTracing(telemetry.System, telemetry.Tracer); err != nil {
-			t.Fatal(err)
-		}
-		return telemetry
-	}
-	masters, slaves := of("master"), of("slave")
-	node, joined, err := peers("master").Lead(masters.System, o, nil, nil, log)
+	peers := config.Peers{Name: o.Name, Gossip: "127.0.0.1:0", Actors: "127.0.0.1:0"}
+	node, joined, err := peers.Lead(telemetry.System, o, nil, nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := work.Options(t.TempDir(), config.Unread(log))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, other, err := peers("slave", joined.Node.Self().GossipAddress).Enlist(slaves.System, w, nil, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	untilTheEnd(t, process(t, "slave", t.TempDir(), joined.Node.Self().GossipAddress))
 	inner, cancel := context.WithCancel(t.Context())
 	looked := make(chan error, 1)
-	go func() { looked <- look(inner, node, masters) }()
+	go func() { looked <- look(inner, node, telemetry) }()
 	final, err := node.Run(asked, inner, seeds)
 	cancel()
-	err = errors.Join(err, <-looked, floor.End(slaves.System, pid), node.Close())
-	other.Leave()
+	err = errors.Join(err, <-looked, node.Close())
 	joined.Leave()
 	if err != nil {
 		t.Fatal(err)

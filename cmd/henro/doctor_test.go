@@ -20,7 +20,7 @@ import (
 	"henro/master"
 )
 
-// A process of the tests that has this in its environment is henro itself, or a master of its own. Starting
+// A process of the tests that has this in its environment is henro itself, or a node of its own. Starting
 // protoactor's remote sets a variable of grpc that other goroutines read, so that two nodes in one process are a data
 // race.
 const processEnv = "HENRO_TEST_PROCESS"
@@ -31,6 +31,11 @@ func TestMain(m *testing.M) {
 		main()
 	case "master":
 		if err := lead(os.Args[1], os.Args[2], os.Args[3], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	case "slave":
+		if err := work(os.Args[1], os.Args[2], os.Stdin); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -77,15 +82,47 @@ func lead(dir, key, consensus string, in io.Reader, out io.Writer) (err error) {
 	return errors.Join(err, node.Close())
 }
 
+// work sets a real slave to work for the master whose gossip is at an address, until its input ends.
+func work(dir, join string, in io.Reader) error {
+	quiet := logrus.New()
+	quiet.SetOutput(io.Discard)
+	log := logrus.NewEntry(quiet)
+	own := config.Work{Connections: 64, WARCPrefix: "test", WARCSize: 1 << 30}
+	o, err := own.Options(dir, config.Unread(log))
+	if err != nil {
+		return err
+	}
+	system := floor.NewSystem("slave", log, floor.SystemOptions{})
+	peers := config.Peers{Name: "slave", Gossip: "127.0.0.1:0", Actors: "127.0.0.1:0", Join: []string{join}}
+	pid, joined, err := peers.Enlist(system, o, nil, log)
+	if err != nil {
+		return err
+	}
+	defer joined.Leave()
+	_, err = io.Copy(io.Discard, in)
+	return errors.Join(err, floor.End(system, pid))
+}
+
 // startMaster starts a master in a process of its own and returns the address of its gossip.
 func startMaster(t *testing.T, key, consensus string) string {
 	t.Helper()
 	cmd := process(t, "master", t.TempDir(), key, consensus)
-	in, err := cmd.StdinPipe()
+	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
+	untilTheEnd(t, cmd)
+	address, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(address)
+}
+
+// untilTheEnd starts a process that ends with its input, which ends with the test.
+func untilTheEnd(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,14 +132,9 @@ func startMaster(t *testing.T, key, consensus string) string {
 	t.Cleanup(func() {
 		in.Close()
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("the master ended with %v", err)
+			t.Errorf("%s ended with %v", cmd.Args, err)
 		}
 	})
-	address, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(address)
 }
 
 func TestTheDoctorSaysWhatToChangeBeforeASlaveJoins(t *testing.T) {
