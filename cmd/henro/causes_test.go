@@ -32,6 +32,7 @@ import (
 	"github.com/miekg/dns"
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/actortest"
 	"henro/actors/floor"
 	"henro/actors/reading"
 	"henro/cluster"
@@ -195,12 +196,13 @@ func brokenHosts() []brokenHost {
 		{name: "private", word: "ADDRESS_FORBIDDEN", says: "10.1.2.3", listen: nowhere},
 		{name: "metadata", word: "ADDRESS_FORBIDDEN", says: "169.254.169.254", listen: nowhere},
 		{name: "refused", word: "CONNECT_REFUSED", says: "connection refused", listen: func(t *testing.T) int {
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			// the near end of a connection: nobody listens there, and no other listener is given its port
+			c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", accepts(mute)(t)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer listener.Close()
-			return listener.Addr().(*net.TCPAddr).Port
+			t.Cleanup(func() { c.Close() })
+			return c.LocalAddr().(*net.TCPAddr).Port
 		}},
 		{name: "unheard", word: "CONNECT_TIMEOUT", says: "i/o timeout", listen: unheard},
 		{name: "mutetls", scheme: "https", word: "CONNECT_TIMEOUT", says: "TLS handshake", listen: accepts(mute)},
@@ -347,13 +349,7 @@ func everyFigureAgrees(t *testing.T, kind string) {
 		}
 		seeds = append(seeds, seed)
 	}
-	web := config.HTTP{Listen: "127.0.0.1:0"}
-	endpoint, err := web.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer endpoint.Close()
-	address := endpoint.Listener.Addr().String()
+	endpoint, address := opened(t)
 	asked, stop := context.WithCancel(t.Context())
 	defer stop()
 	look := func(ctx context.Context, node *master.Node, telemetry *config.Telemetry) error {
@@ -367,14 +363,12 @@ func everyFigureAgrees(t *testing.T, kind string) {
 		<-ctx.Done()
 		return <-served
 	}
-	work := config.Work{Connections: 64, WARCPrefix: "test", WARCSize: 1 << 30}
-	log := logrus.NewEntry(logrus.New())
-	log.Logger.SetOutput(io.Discard)
 	var final master.Status
 	if kind == "cluster" {
-		final = inACluster(t, asked, o, seeds, log, look)
+		final = inACluster(t, asked, o, seeds, look)
 	} else {
-		e := &embedded.Crawl{Options: o, Seeds: seeds, Log: log, Work: work}
+		var err error
+		e := &embedded.Crawl{Options: o, Seeds: seeds, Log: actortest.Log(), Work: slaveOfTests}
 		final, err = e.Run(asked, func(ctx context.Context, node *master.Node) error {
 			return look(ctx, node, e.Telemetry)
 		})
@@ -397,10 +391,23 @@ func everyFigureAgrees(t *testing.T, kind string) {
 	}
 }
 
+// opened is an endpoint for a crawl's dashboard and API, and its address.
+func opened(t *testing.T) (endpoint *config.Endpoint, address string) {
+	t.Helper()
+	web := config.HTTP{Listen: "127.0.0.1:0"}
+	endpoint, err := web.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { endpoint.Close() })
+	return endpoint, endpoint.Listener.Addr().String()
+}
+
 // inACluster crawls with a master and a slave that speak over the network, the slave from a process of its own.
-func inACluster(t *testing.T, asked context.Context, o master.Options, seeds []reading.Seed, log *logrus.Entry,
+func inACluster(t *testing.T, asked context.Context, o master.Options, seeds []reading.Seed,
 	look func(context.Context, *master.Node, *config.Telemetry) error) master.Status {
 	t.Helper()
+	log := actortest.Log()
 	o.Name, o.Boot, o.Version = "master", cluster.NewBoot(), config.Version()
 	telemetry := config.NewTelemetry(o.Name, o.Name, log, floor.SystemOptions{})
 	t.Cleanup(telemetry.System.Shutdown)
@@ -569,8 +576,7 @@ func everyToolOnce(t *testing.T) (stood bool) {
 	logger := logrus.New()
 	logger.SetOutput(&log)
 	o := crawlOfBroken(t, dir)
-	e := &embedded.Crawl{Options: o, Log: logrus.NewEntry(logger),
-		Work: config.Work{Connections: 64, WARCPrefix: "test", WARCSize: 1 << 30}}
+	e := &embedded.Crawl{Options: o, Log: logrus.NewEntry(logger), Work: slaveOfTests}
 	var urls []string
 	plant := func(raw string, depth int) {
 		seed, err := config.ParseSeed(raw, depth)
@@ -597,13 +603,7 @@ func everyToolOnce(t *testing.T) (stood bool) {
 		}
 	})(t)), 120)
 
-	web := config.HTTP{Listen: "127.0.0.1:0"}
-	endpoint, err := web.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer endpoint.Close()
-	address := endpoint.Listener.Addr().String()
+	endpoint, address := opened(t)
 	final, err := e.Run(t.Context(), func(ctx context.Context, node *master.Node) error {
 		served := make(chan error, 1)
 		go func() { served <- endpoint.Lead(ctx, node, e.Telemetry) }()

@@ -11,8 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sirupsen/logrus"
-
+	"henro/actors/actortest"
 	"henro/actors/floor"
 	"henro/cluster"
 	"henro/cmd/config"
@@ -61,9 +60,7 @@ func process(t *testing.T, what string, arguments ...string) *exec.Cmd {
 // lead sets a real master to work on sockets of loopback, says the address of its gossip, and ends with its input. The
 // gossip says that its consensus is at an address; empty: it is alone.
 func lead(dir, key, consensus string, in io.Reader, out io.Writer) (err error) {
-	quiet := logrus.New()
-	quiet.SetOutput(io.Discard)
-	log := logrus.NewEntry(quiet)
+	log := actortest.Log()
 	system := floor.NewSystem("master", log, floor.SystemOptions{})
 	o := master.DefaultOptions()
 	o.Dir, o.Name, o.Boot, o.Hosts.Continuous = dir, "master", cluster.NewBoot(), true
@@ -82,13 +79,12 @@ func lead(dir, key, consensus string, in io.Reader, out io.Writer) (err error) {
 	return errors.Join(err, node.Close())
 }
 
+var slaveOfTests = config.Work{Connections: 64, WARCPrefix: "test", WARCSize: 1 << 30}
+
 // work sets a real slave to work for the master whose gossip is at an address, until its input ends.
 func work(dir, join string, in io.Reader) error {
-	quiet := logrus.New()
-	quiet.SetOutput(io.Discard)
-	log := logrus.NewEntry(quiet)
-	own := config.Work{Connections: 64, WARCPrefix: "test", WARCSize: 1 << 30}
-	o, err := own.Options(dir, config.Unread(log))
+	log := actortest.Log()
+	o, err := slaveOfTests.Options(dir, config.Unread(log))
 	if err != nil {
 		return err
 	}
