@@ -37,7 +37,8 @@ type watched struct {
 // themselves (what a collection of garbage leaves, goroutines).
 func (o *options) soak(ctx context.Context) (err error) {
 	span := cmp.Or(o.span, 30*time.Minute)
-	o.delay, o.lease, o.hosts, o.pages = time.Second, 6*time.Second, 500, 1200
+	o.delay, o.lease, o.hosts = 2*time.Second, 6*time.Second, 500
+	o.pages = 200 + int(span/o.delay) // a host is asked once in a delay, so that none is without pages before the end
 	t := o.trial(&scenario{name: "soak", slaves: 10, connections: 20,
 		shape: func(w *fakeweb.Options) { w.Errors.Timeout = 0.001 }}, 0)
 	defer t.tearDown(&err)
