@@ -12,7 +12,7 @@
 // It decides nothing itself: package lending decides which host goes to which slave and what to do with what comes
 // back, and package course when the crawl ends. Their invariants are stated there.
 //
-// Memory that actors share: order and ranks belong to the Master, and the Partitions call them, under their locks. A
+// Memory that actors share: frontier and ranks belong to the Master, and the Partitions call them, under their locks. A
 // Partition must know whether a URL has room before it takes the next message; with a question to the Master the batch
 // would wait for an answer in the middle of a Write. Under the locks nothing is read from disk. Lookups of names are
 // goroutines that only read, and send what they found.
@@ -85,9 +85,9 @@ type Master struct {
 
 	hosts      *actor.PID
 	partitions []*actor.PID
-	fetches    *actor.PID // the fetch log
-	tasks      *actor.PID // draws tasks, under the policy thesis; nil: what seeds lead to is crawled
-	order      *order     // nil: the Hosts take turns
+	fetches    *actor.PID     // the fetch log
+	tasks      *actor.PID     // draws tasks, under the policy thesis; nil: what seeds lead to is crawled
+	frontier   *crawlFrontier // nil: the Hosts take turns
 
 	lending lending.Options
 	desk    *lending.Desk
@@ -206,14 +206,14 @@ func (m *Master) start(ctx actor.Context) {
 	if m.o.Partition.Rounds = m.o.Hosts.Again; !m.o.Hosts.Continuous && !m.o.Hosts.Again {
 		m.o.Partition.DueAhead = 0
 	}
-	order, err := m.makeOrder(ctx)
+	steering, err := m.steer(ctx)
 	if err != nil {
 		panic(err)
 	}
 	m.hosts = floor.SpawnAs(ctx, hosts.Props(m.o.Hosts, ctx.Self(), m.log), "hosts")
 	for i := range m.state.Partitions {
 		m.partitions = append(m.partitions, floor.SpawnAs(ctx,
-			partition.Props(m.o.Partition, order, m.state, i, m.hosts, ctx.Self(), m.log),
+			partition.Props(m.o.Partition, steering, m.state, i, m.hosts, ctx.Self(), m.log),
 			fmt.Sprintf("partition/%d", i)))
 	}
 	partition.Introduce(ctx.Send, m.partitions)
@@ -225,9 +225,9 @@ func (m *Master) start(ctx actor.Context) {
 	m.timer.After(ctx, m.o.TickEvery, &course.Tick{})
 }
 
-// makeOrder makes the order of the crawl, for which it reads what waits, before anything more can be admitted.
-func (m *Master) makeOrder(ctx actor.Context) (partition.Order, error) {
-	var o partition.Order
+// steer makes what has the crawl go otherwise than breadth-first, for which it reads what waits, before anything more can be admitted.
+func (m *Master) steer(ctx actor.Context) (partition.Steering, error) {
+	var o partition.Steering
 	ranks, err := newRanks(m.o.Order, m.state)
 	if err != nil {
 		return o, err
@@ -255,8 +255,8 @@ func (m *Master) makeOrder(ctx actor.Context) (partition.Order, error) {
 		return o, nil
 	}
 	m.o.Hosts.Follow = false // pages that are followed are not handed out by the frontier
-	if m.order, err = newOrder(&m.o, m.state, ranks); err == nil {
-		o.Gate, m.lending.Order = m.order, m.order
+	if m.frontier, err = newCrawlFrontier(&m.o, m.state, ranks); err == nil {
+		o.Gate, m.lending.Frontier = m.frontier, m.frontier
 	}
 	return o, err
 }

@@ -95,8 +95,8 @@ func (m *Master) status() *Status {
 	s.Ready, s.NextReady = m.desk.Ready()
 	s.Connections, s.Busy = m.desk.Connections()
 	s.Memory, s.Routines = floor.Footprint()
-	if m.order != nil {
-		s.Frontier = m.order.status()
+	if m.frontier != nil {
+		s.Frontier = m.frontier.status()
 	}
 	if s.Seconds > 0 {
 		s.PerSecond = float64(s.Totals.Visits()-c.Earlier) / s.Seconds

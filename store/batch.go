@@ -6,7 +6,7 @@ import (
 
 // Batch collects what one Commit stores. It is filled by one goroutine and may be filled again after Reset.
 //
-// The orders take effect in this sequence, whatever the order of the calls: Rejudge; visits, moves and drops;
+// The changes take effect in this sequence, whatever the order of the calls: Rejudge; visits, moves and drops;
 // candidates; the rest. Strings and slices handed in are kept until the commit: do not change them.
 type Batch struct {
 	now      time.Time
@@ -50,7 +50,7 @@ func (b *Batch) Bytes() int { return b.bytes }
 // it changes in memory.
 func (b *Batch) Len() int { return b.records }
 
-// Empty reports whether the batch has no orders.
+// Empty reports whether the batch has no changes.
 func (b *Batch) Empty() bool { return b.bytes == 0 }
 
 func (b *Batch) grow(bytes int) { b.bytes += bytes; b.records++ }

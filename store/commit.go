@@ -12,7 +12,7 @@ import (
 	"henro/store/seen"
 )
 
-// commit is the work of one Commit within its transaction: what the orders do to pages. Each table is changed by its
+// commit is the work of one Commit within its transaction: what the changes do to pages. Each table is changed by its
 // writer.
 type commit struct {
 	partition *Partition
@@ -26,8 +26,8 @@ type commit struct {
 	links    linkWriter
 	contents contentWriter
 
-	orders   []order   // visits, then moves, drops and renewals
-	ops      []seen.Op // of the orders, the ghosts and the candidates
+	changes  []change  // visits, then moves, drops and renewals
+	ops      []seen.Op // of the changes, the ghosts and the candidates
 	ghosts   []ghost
 	admitted map[HostID]int // index into out.Admitted
 
@@ -36,15 +36,15 @@ type commit struct {
 	record   []byte
 }
 
-// order is what a batch says of a page that has a record, and where that was before.
-type order struct {
-	do       func(*commit, *order) error
-	index    int // among the batch's orders of its kind
+// change is what a batch says of a page that has a record, and where that was before.
+type change struct {
+	do       func(*commit, *change) error
+	index    int // among the batch's changes of its kind
 	position Position
 	page     *Page
 	action   seen.Action // on the seen set
 
-	stale bool // the position has ended or is not this page's: the order is a replay
+	stale bool // the position has ended or is not this page's: the change is a replay
 	fresh *freshRef
 	queue bool // taken from the queue
 	old   remains
@@ -82,7 +82,7 @@ func (c *commit) run() (err error) {
 	}
 	for _, step := range []func() error{
 		c.noteDomains, c.rejudge, c.findOrigins, func() error { return p.seen.Apply(c.tx, c.ops) },
-		c.storeOrders, c.forget, c.admit,
+		c.storeChanges, c.forget, c.admit,
 		func() error { return storeHosts(c.tx, b.hosts, totals) }, func() error { return storeLeases(c.tx, b, totals) },
 		func() error { return storeOutbox(c.tx, b, totals) }, func() error { return c.links.relaxed(b.relaxed) },
 		func() error { return storeMetas(c.tx, b) },
@@ -139,16 +139,16 @@ func (c *commit) hostOf(url, host string) (HostID, string) {
 	return c.lastID, c.lastHost
 }
 
-// findOrigins ends the positions of the orders, and lists what is to be asked of the seen set.
+// findOrigins ends the positions of the changes, and lists what is to be asked of the seen set.
 func (c *commit) findOrigins() error {
 	b := c.batch
-	c.listOrders()
+	c.listChanges()
 	if err := c.endAll(); err != nil {
 		return err
 	}
-	c.ops = make([]seen.Op, 0, len(c.orders)+len(b.forgets)+len(b.admits))
-	for i := range c.orders {
-		o := &c.orders[i]
+	c.ops = make([]seen.Op, 0, len(c.changes)+len(b.forgets)+len(b.admits))
+	for i := range c.changes {
+		o := &c.changes[i]
 		if o.stale {
 			continue
 		}
@@ -184,9 +184,9 @@ func (c *commit) findOrigins() error {
 	return nil
 }
 
-func (c *commit) listOrders() {
+func (c *commit) listChanges() {
 	b := c.batch
-	c.orders = make([]order, 0, len(b.visits)+len(b.moves)+len(b.drops)+len(b.renews))
+	c.changes = make([]change, 0, len(b.visits)+len(b.moves)+len(b.drops)+len(b.renews))
 	for i := range b.visits {
 		v := &b.visits[i]
 		action := seen.Visit
@@ -196,12 +196,12 @@ func (c *commit) listOrders() {
 				action = seen.Know
 			}
 		}
-		c.orders = append(c.orders, order{do: (*commit).visit, index: i, position: v.Position, page: &v.Page,
+		c.changes = append(c.changes, change{do: (*commit).visit, index: i, position: v.Position, page: &v.Page,
 			action: action})
 	}
-	add := func(entries []Entry, action seen.Action, do func(*commit, *order) error) {
+	add := func(entries []Entry, action seen.Action, do func(*commit, *change) error) {
 		for i := range entries {
-			c.orders = append(c.orders, order{do: do, index: i, position: entries[i].Position, page: &entries[i].Page,
+			c.changes = append(c.changes, change{do: do, index: i, position: entries[i].Position, page: &entries[i].Page,
 				action: action})
 		}
 	}
@@ -210,23 +210,23 @@ func (c *commit) listOrders() {
 	add(b.renews, seen.Renew, (*commit).renew)
 }
 
-// endAll ends the positions of all orders. Records of one chunk are taken together; of two orders for one position, the
+// endAll ends the positions of all changes. Records of one chunk are taken together; of two changes for one position, the
 // first is served.
 func (c *commit) endAll() error {
 	type turn struct {
 		queue uint64 // order of the record in the queue
 		index int
 	}
-	turns := make([]turn, len(c.orders))
-	for i := range c.orders {
+	turns := make([]turn, len(c.changes))
+	for i := range c.changes {
 		turns[i].index = i
-		if ref, _ := parsePosition(c.orders[i].position); ref != nil {
+		if ref, _ := parsePosition(c.changes[i].position); ref != nil {
 			turns[i].queue = uint64(ref.Slot.Opens)<<32 | uint64(ref.Ordinal)
 		}
 	}
 	slices.SortFunc(turns, func(a, b turn) int { return cmp.Or(cmp.Compare(a.queue, b.queue), a.index-b.index) })
 	for _, t := range turns {
-		if err := c.end(&c.orders[t.index]); err != nil {
+		if err := c.end(&c.changes[t.index]); err != nil {
 			return err
 		}
 	}
@@ -234,7 +234,7 @@ func (c *commit) endAll() error {
 }
 
 // end ends a position, if it is the page's.
-func (c *commit) end(o *order) error {
+func (c *commit) end(o *change) error {
 	o.host, o.name = c.hostOf(o.page.URL, "")
 	if len(o.position) == 0 {
 		return nil
@@ -271,7 +271,7 @@ func (c *commit) end(o *order) error {
 }
 
 // enter puts a page into the queue or to rest.
-func (c *commit) enter(o *order, page *Page) error {
+func (c *commit) enter(o *change, page *Page) error {
 	c.number(o, page)
 	if err := c.tally.enters(o.host, o.name, page); err != nil {
 		return err
@@ -282,7 +282,7 @@ func (c *commit) enter(o *order, page *Page) error {
 }
 
 // wait puts a page into fresh.
-func (c *commit) wait(o *order, page *Page, band uint8) error {
+func (c *commit) wait(o *change, page *Page, band uint8) error {
 	c.number(o, page)
 	if err := c.fresh.moved(o.host, fingerprint.URL(page.URL), band); err != nil {
 		return err
@@ -292,7 +292,7 @@ func (c *commit) wait(o *order, page *Page, band uint8) error {
 }
 
 // number gives the page its number: the one it had, or the next.
-func (c *commit) number(o *order, page *Page) {
+func (c *commit) number(o *change, page *Page) {
 	if page.Number == 0 && o.old.number != 0 {
 		page.Number, page.From = o.old.number, o.old.from
 	}
@@ -307,7 +307,7 @@ func (c *commit) nextNumber() uint64 {
 }
 
 // countVisited counts a page that the seen set now has as visited, and reports whether it was visited before.
-func (c *commit) countVisited(o *order) (before bool, err error) {
+func (c *commit) countVisited(o *change) (before bool, err error) {
 	op := &c.ops[o.op]
 	if op.Found && op.Old.Visited() {
 		return true, nil
@@ -319,9 +319,9 @@ func (c *commit) countVisited(o *order) (before bool, err error) {
 	return false, cmp.Or(c.tally.pages(o.host, o.name, known, waiting, 1), c.fresh.forgetRise(o.host, op.URL))
 }
 
-func (c *commit) storeOrders() error {
-	for i := range c.orders {
-		o := &c.orders[i]
+func (c *commit) storeChanges() error {
+	for i := range c.changes {
+		o := &c.changes[i]
 		if o.stale {
 			c.out.Replayed++
 		} else if err := o.do(c, o); err != nil {
@@ -331,7 +331,7 @@ func (c *commit) storeOrders() error {
 	return nil
 }
 
-func (c *commit) visit(o *order) error {
+func (c *commit) visit(o *change) error {
 	v := &c.batch.visits[o.index]
 	var first firstPage
 	if o.index < len(c.batch.firsts) {
@@ -415,7 +415,7 @@ func (c *commit) raised(op *seen.Op, url string, depth, redirects uint8) error {
 		Redirects: redirects}, op.URL)
 }
 
-func (c *commit) move(o *order) error {
+func (c *commit) move(o *change) error {
 	page := *o.page
 	switch op := &c.ops[o.op]; {
 	case o.queue:
@@ -429,7 +429,7 @@ func (c *commit) move(o *order) error {
 	return c.wait(o, &page, page.Band)
 }
 
-func (c *commit) drop(o *order) error {
+func (c *commit) drop(o *change) error {
 	if !o.queue && o.fresh == nil {
 		c.out.Replayed++
 		return nil
@@ -452,7 +452,7 @@ func (c *commit) drop(o *order) error {
 	return c.enter(o, &page)
 }
 
-func (c *commit) renew(o *order) error {
+func (c *commit) renew(o *change) error {
 	if !o.queue {
 		c.out.Replayed++
 		return nil

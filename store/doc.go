@@ -18,11 +18,11 @@
 // # One commit
 //
 // Whatever belongs together is filled into one Batch and stored by one Commit: new records, links, new candidates, the
-// outbox for other partitions, hosts and leases. Every order of a batch may be repeated:
+// outbox for other partitions, hosts and leases. Every change of a batch may be repeated:
 //
 //   - a Visit whose position has ended, or that has none while the page has been visited already, changes nothing;
 //   - a Candidate that is known with at least its depth left changes nothing;
-//   - Put and Delete orders are absolute.
+//   - Put and Delete are absolute.
 //
 // # Depth
 //

@@ -12,7 +12,7 @@ import (
 func TestWhatIsInABatchIsAdmittedOnce(t *testing.T) {
 	p := &Partition{}
 	p.group.Next = newTurn(time.Now())
-	p.intake = intake{order: &p.order, group: &p.group, outbox: newOutbox(p.state.PartitionOf, false)}
+	p.intake = intake{steering: &p.steering, group: &p.group, outbox: newOutbox(p.state.PartitionOf, false)}
 	admit := func(url string, left, requisite uint8) {
 		p.intake.admit(&store.Candidate{URL: url, Host: "http://a", DepthLeft: left, Requisite: requisite}, false)
 	}

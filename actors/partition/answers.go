@@ -49,7 +49,7 @@ func (p *Partition) loadPages(ctx actor.Context, m *protocol.PagesAsked) {
 	answer := &protocol.PagesLoaded{}
 	var err error
 	limit := m.Limit
-	if p.order.Ranks != nil {
+	if p.steering.Ranks != nil {
 		limit = max(limit, min(rankWindow*limit, rankMost))
 	}
 	if m.Requisites {
@@ -68,7 +68,7 @@ func (p *Partition) loadPages(ctx actor.Context, m *protocol.PagesAsked) {
 		panic(fmt.Errorf("load pages of %s: %w", m.Host, err))
 	}
 	if len(answer.Entries) > m.Limit {
-		answer.Entries = p.order.best(answer.Entries, m.Limit)
+		answer.Entries = p.steering.best(answer.Entries, m.Limit)
 	}
 	if m.Notes != nil {
 		if answer.Notes, err = pageNotes(p.disk, m.Host, m.Notes, answer.Entries, answer.Due); err != nil {
@@ -83,7 +83,7 @@ func (p *Partition) loadPages(ctx actor.Context, m *protocol.PagesAsked) {
 
 // best returns the entries of the best bands as of now, those to be tried again last. Within a band they keep their
 // order.
-func (o *Order) best(entries []store.Entry, limit int) []store.Entry {
+func (o *Steering) best(entries []store.Entry, limit int) []store.Entry {
 	bands := make(map[string]int, len(entries))
 	for i := range entries {
 		page := &entries[i].Page

@@ -23,7 +23,7 @@ func TestDuePagesBeyondTheBoundComeAsRoomAppears(t *testing.T) {
 		around := actortest.NewProbe(t, system, "around")
 		options := partition.DefaultOptions()
 		options.DueAhead = ahead
-		partition := around.Spawn(t, partition.Props(options, partition.Order{}, state, 0, around.PID, around.PID,
+		partition := around.Spawn(t, partition.Props(options, partition.Steering{}, state, 0, around.PID, around.PID,
 			actortest.Log()), "partition")
 
 		begun := time.Now()
@@ -105,7 +105,7 @@ func TestAPageIsInLineAtItsSecond(t *testing.T) {
 		defer state.Close()
 		system := actortest.System(t)
 		around := actortest.NewProbe(t, system, "around")
-		partition := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Order{}, state, 0,
+		partition := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Steering{}, state, 0,
 			around.PID, around.PID, actortest.Log()), "partition")
 		around.Tell(partition, &protocol.WaitingHostsAsked{})
 		begun := time.Now()

@@ -45,8 +45,8 @@ type Texts interface {
 	Committed(texts []store.Text) []*protocol.ToHost
 }
 
-// Order is what has a crawl go otherwise than breadth-first within each host. The zero value changes nothing.
-type Order struct {
+// Steering is what has a crawl go otherwise than breadth-first within each host. The zero value changes nothing.
+type Steering struct {
 	Gate      Gate      // nil: every URL is admitted
 	Ranks     Ranks     // nil: by depth
 	Collector Collector // nil: links beyond the depth of the crawl are not wanted

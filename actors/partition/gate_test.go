@@ -24,7 +24,7 @@ func (b bandOf) Band(url uint64, _ uint8, _ outlink.Priority) uint8 {
 // What is worth most now goes first, in the order of arrival among equals; what must be tried again goes last, whatever
 // its worth.
 func TestTheBestWaitingURLsAreLent(t *testing.T) {
-	p := &Partition{order: Order{Ranks: bandOf{"http://a/3": 2, "http://a/4": 0, "http://a/5": 2}}}
+	p := &Partition{steering: Steering{Ranks: bandOf{"http://a/3": 2, "http://a/4": 0, "http://a/5": 2}}}
 	var entries []store.Entry
 	for i, url := range []string{"http://a/1", "http://a/2", "http://a/3", "http://a/4", "http://a/5"} {
 		e := store.Entry{Page: store.Page{URL: url}, Position: store.Position{byte(i)}}
@@ -34,7 +34,7 @@ func TestTheBestWaitingURLsAreLent(t *testing.T) {
 		entries = append(entries, e)
 	}
 	want := []string{"http://a/3", "http://a/5", "http://a/1", "http://a/2"}
-	best := p.order.best(entries, 4)
+	best := p.steering.best(entries, 4)
 	if len(best) != len(want) {
 		t.Fatalf("%d entries, want %d", len(best), len(want))
 	}

@@ -24,7 +24,7 @@ func TestAPartitionKnowsTheOpenLeaseOfAHost(t *testing.T) {
 		defer state.Close()
 		system := actortest.System(t)
 		around := actortest.NewProbe(t, system, "around")
-		partition := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Order{}, state, 0,
+		partition := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Steering{}, state, 0,
 			around.PID, around.PID, actortest.Log()), "partition")
 		open := func() *store.Lease {
 			around.Tell(partition, &protocol.HostAsked{Host: lone})
@@ -68,7 +68,7 @@ func TestAHostThatFailedJudgesLinksAgainThatItOwed(t *testing.T) {
 		defer state.Close()
 		system := actortest.System(t)
 		around := actortest.NewProbe(t, system, "around")
-		partition := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Order{}, state, 0,
+		partition := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Steering{}, state, 0,
 			around.PID, around.PID, actortest.Log()), "partition")
 		owed := func() (found []store.Relaxation) {
 			for _, m := range actortest.TakeOf[*protocol.ToHost](around) {
@@ -116,7 +116,7 @@ func TestTheMasterLearnsOfACommitBeforeTheHosts(t *testing.T) {
 		defer state.Close()
 		system := actortest.System(t)
 		around := actortest.NewProbe(t, system, "around")
-		partition := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Order{}, state, 0,
+		partition := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Steering{}, state, 0,
 			around.PID, around.PID, actortest.Log()), "partition")
 		type ended uint64
 		for lease := range uint64(2) {
@@ -159,7 +159,7 @@ func TestSweepsBeyondThoseSideBySideWait(t *testing.T) {
 		defer state.Close()
 		system := actortest.System(t)
 		around := actortest.NewProbe(t, system, "around")
-		partition := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Order{}, state, 0,
+		partition := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Steering{}, state, 0,
 			around.PID, around.PID, actortest.Log()), "partition")
 		write := &protocol.Write{Urgent: true}
 		for n := range pages {

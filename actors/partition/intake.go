@@ -13,13 +13,13 @@ import (
 // intake takes URLs that were found into the state: those of this partition through the gate, those of others through
 // the outbox.
 type intake struct {
-	order  *Order
-	index  int
-	all    []*store.Partition
-	bands  *bands // nil: no URL rises
-	outbox outbox
-	group  *groupcommit.Group[turn] // into whose batch they go
-	totals *protocol.Totals
+	steering *Steering
+	index    int
+	all      []*store.Partition
+	bands    *bands // nil: no URL rises
+	outbox   outbox
+	group    *groupcommit.Group[turn] // into whose batch they go
+	totals   *protocol.Totals
 }
 
 // take admits the candidates that are of this partition, and sends the others off in the batch. It returns the seeds
@@ -75,11 +75,11 @@ func (i *intake) visited(v *store.Visited) {
 		i.bands.note(v.Page.URL, 0) // no better link makes the next trial earlier
 	}
 	if !v.Retry && v.Links != nil && v.Page.Timing.Visits == 0 {
-		if i.order.Ranks != nil {
-			i.order.Ranks.Read(fingerprint.URL(v.Page.URL), v.Links)
+		if i.steering.Ranks != nil {
+			i.steering.Ranks.Read(fingerprint.URL(v.Page.URL), v.Links)
 		}
-		if i.order.Collector != nil {
-			i.order.Collector.Collect(v.Page.URL, v.Links)
+		if i.steering.Collector != nil {
+			i.steering.Collector.Collect(v.Page.URL, v.Links)
 		}
 	}
 }
@@ -94,8 +94,8 @@ func (i *intake) admit(c *store.Candidate, seed bool) {
 
 // admitFirst is admit without that look at what is in batches: it adds a candidate, unless the gate turns it away.
 func (i *intake) admitFirst(c store.Candidate, seed bool) {
-	if i.order.Ranks != nil && c.Requisite == 0 {
-		c.Band = i.order.Ranks.Band(fingerprint.URL(c.URL), c.Depth, c.Priority)
+	if i.steering.Ranks != nil && c.Requisite == 0 {
+		c.Band = i.steering.Ranks.Band(fingerprint.URL(c.URL), c.Depth, c.Priority)
 	}
 	noted := true
 	if i.bands != nil {
@@ -104,7 +104,7 @@ func (i *intake) admitFirst(c store.Candidate, seed bool) {
 			c.Rises = i.bands.rises(&c, was)
 		}
 	}
-	if i.order.Gate != nil && !i.pass(&c, seed) {
+	if i.steering.Gate != nil && !i.pass(&c, seed) {
 		return
 	}
 	if !noted && !i.known(&c) { // not what was noted and had to make room
@@ -116,7 +116,7 @@ func (i *intake) admitFirst(c store.Candidate, seed bool) {
 // pass has the gate judge a URL that is neither on disk nor on its way there.
 func (i *intake) pass(c *store.Candidate, seed bool) bool {
 	if c.Rises {
-		i.order.Gate.Raise(c)
+		i.steering.Gate.Raise(c)
 		return true
 	}
 	fp := fingerprint.URL(c.URL)
@@ -130,7 +130,7 @@ func (i *intake) pass(c *store.Candidate, seed bool) bool {
 	if i.known(c) {
 		return true
 	}
-	offered := i.order.Gate.Offer(c, seed)
+	offered := i.steering.Gate.Offer(c, seed)
 	if offered.Dropped {
 		i.totals.Dropped++
 		return false

@@ -24,7 +24,7 @@ func TestCandidatesOfOtherPartitionsReachTheirOwners(t *testing.T) {
 		around := actortest.NewProbe(t, system, "around")
 		var pids []*actor.PID
 		for i := range state.Partitions {
-			pids = append(pids, around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Order{},
+			pids = append(pids, around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Steering{},
 				state, i, around.PID, around.PID, actortest.Log()), fmt.Sprint(i)))
 		}
 		partition.Introduce(system.Root.Send, pids)
@@ -71,7 +71,7 @@ func TestWhatAnOwnerHasIsNotSent(t *testing.T) {
 		}
 		system := actortest.System(t)
 		around, owner := actortest.NewProbe(t, system, "around"), actortest.NewProbe(t, system, "owner")
-		sender := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Order{}, state, 0, around.PID,
+		sender := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Steering{}, state, 0, around.PID,
 			around.PID, actortest.Log()), "sender")
 		partition.Introduce(func(to *actor.PID, message any) {
 			if to == sender {
@@ -116,7 +116,7 @@ func TestWhatCanWaitSharesCommits(t *testing.T) {
 			commits.Add(1)
 			time.Sleep(100 * time.Millisecond)
 		}
-		pid := around.Spawn(t, partition.Props(o, partition.Order{}, state, 0, around.PID, around.PID,
+		pid := around.Spawn(t, partition.Props(o, partition.Steering{}, state, 0, around.PID, around.PID,
 			actortest.Log()), "partition")
 		number := uint64(0)
 		lease := func() {
@@ -187,7 +187,7 @@ func TestParcelsAreSentOnce(t *testing.T) {
 		around := actortest.NewProbe(t, system, "around")
 		o := partition.DefaultOptions()
 		o.Committed = func(time.Duration) { time.Sleep(20 * time.Millisecond) } // a disk that takes its time
-		sender := around.Spawn(t, partition.Props(o, partition.Order{}, state, 0, around.PID, around.PID,
+		sender := around.Spawn(t, partition.Props(o, partition.Steering{}, state, 0, around.PID, around.PID,
 			actortest.Log()), "sender")
 		peers, pids := []*actortest.Probe{nil}, []*actor.PID{sender}
 		for i := 1; i < owners; i++ {

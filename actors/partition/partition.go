@@ -73,14 +73,14 @@ const totalsMeta = "totals"
 //
 // Invariant: what was answered by Written is found again after a kill at any later instruction.
 type Partition struct {
-	o     Options
-	index int
-	state *store.State
-	disk  *store.Partition
-	order Order
-	hosts *actor.PID
-	owner *actor.PID // the Master
-	log   *logrus.Entry
+	o        Options
+	index    int
+	state    *store.State
+	disk     *store.Partition
+	steering Steering
+	hosts    *actor.PID
+	owner    *actor.PID // the Master
+	log      *logrus.Entry
 
 	finder   *actor.PID // looks for known pages by their URLs
 	group    groupcommit.Group[turn]
@@ -123,11 +123,11 @@ type writer struct {
 type acceptances map[uint64]store.HostID
 
 // Props makes the actor of partition index of the state.
-func Props(o Options, order Order, state *store.State, index int, hosts, owner *actor.PID,
+func Props(o Options, steering Steering, state *store.State, index int, hosts, owner *actor.PID,
 	log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Partition{
-			o: o, order: order, index: index, state: state, disk: state.Partitions[index], hosts: hosts, owner: owner,
+			o: o, steering: steering, index: index, state: state, disk: state.Partitions[index], hosts: hosts, owner: owner,
 			log: log.WithFields(logrus.Fields{"actor": "partition", "partition": index}),
 		}
 	})
@@ -234,8 +234,8 @@ func totalsOf(disk *store.Partition) (totals protocol.Totals, err error) {
 
 func (p *Partition) start(ctx actor.Context) {
 	p.due = newDueLines(p.o.DueAhead)
-	p.intake = intake{order: &p.order, index: p.index, all: p.state.Partitions, group: &p.group, totals: &p.totals,
-		outbox: newOutbox(p.state.PartitionOf, p.order.Gate != nil || p.order.Rising)}
+	p.intake = intake{steering: &p.steering, index: p.index, all: p.state.Partitions, group: &p.group, totals: &p.totals,
+		outbox: newOutbox(p.state.PartitionOf, p.steering.Gate != nil || p.steering.Rising)}
 	p.round = round{on: p.o.Rounds, retrying: map[string]struct{}{}}
 	p.relaxing, p.again = map[string]int{}, map[string]*protocol.Sweep{}
 	var err error
@@ -245,7 +245,7 @@ func (p *Partition) start(ctx actor.Context) {
 	if err != nil {
 		panic(fmt.Errorf("read the statistics: %w", err))
 	}
-	if p.order.Rising {
+	if p.steering.Rising {
 		if p.intake.bands, err = restoreBands(p.disk); err != nil {
 			panic(err)
 		}
@@ -489,7 +489,7 @@ func (p *Partition) settle(ctx actor.Context) {
 	}
 	p.commits++
 	for _, host := range t.accepted {
-		p.order.Gate.Stored(host)
+		p.steering.Gate.Stored(host)
 	}
 	if stats, err := p.disk.Stats(); err == nil {
 		p.stats = stats
@@ -500,8 +500,8 @@ func (p *Partition) settle(ctx actor.Context) {
 	for _, w := range t.writers {
 		ctx.Send(w.pid, w.answer)
 	}
-	if p.order.Texts != nil {
-		for _, found := range p.order.Texts.Committed(t.outcome.Texts) {
+	if p.steering.Texts != nil {
+		for _, found := range p.steering.Texts.Committed(t.outcome.Texts) {
 			ctx.Send(p.hosts, found)
 		}
 	}

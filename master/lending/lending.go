@@ -48,13 +48,13 @@ type Options struct {
 	Drained     map[string]string    // slaves that are lent nothing, and their boots
 	Clocks      *Clocks              // clocks that hosts share; nil: each host has its own
 	Names       bool                 // the clocks of a host are its addresses, which are looked up each time
-	Order       Order                // nil: the host that has been ready longest comes first
+	Frontier    Frontier             // nil: the host that has been ready longest comes first
 	Debug       bool                 // log what is lent
 }
 
-// Order is the frontier, which decides which host is next and for how many visits. A host that may be lent is given to
+// Frontier is what waits, which decides which host is next and for how many visits. A host that may be lent is given to
 // put, which puts it into the queue.
-type Order interface {
+type Frontier interface {
 	Identify(host string, addresses []string)
 	Announce(host string, at time.Time, put func(host string, at time.Time))
 	Grant(now time.Time, put func(host string, at time.Time)) (some bool)
@@ -455,7 +455,9 @@ func (d *Desk) Spent() bool { return d.quota.spent() && !d.Closing() }
 
 // Closing reports that all pages of the run's limit are there, and that their requisites are still fetched. A frontier
 // does not tell requisites from the pages that wait in it: with one, no more requisites are fetched.
-func (d *Desk) Closing() bool { return d.quota.spent() && d.base.o.Requisites && d.base.o.Order == nil }
+func (d *Desk) Closing() bool {
+	return d.quota.spent() && d.base.o.Requisites && d.base.o.Frontier == nil
+}
 
 // Connections is C of equation (9): the connections of all slaves that are there. busy is the part of them that was in
 // use in the last minutes.

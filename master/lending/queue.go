@@ -45,15 +45,15 @@ func (q *queue) identify(m *Named) {
 	at := q.sought[m.Host]
 	delete(q.sought, m.Host)
 	q.clocks.Know(m.Host, m.Keys)
-	if q.o.Order != nil {
-		q.o.Order.Identify(m.Host, m.Keys)
+	if q.o.Frontier != nil {
+		q.o.Frontier.Identify(m.Host, m.Keys)
 	}
 	q.enter(m.Host, at)
 }
 
 func (q *queue) enter(host string, at time.Time) {
-	if q.o.Order != nil {
-		q.o.Order.Announce(host, at, q.put)
+	if q.o.Frontier != nil {
+		q.o.Frontier.Announce(host, at, q.put)
 	} else {
 		q.put(host, at)
 	}
@@ -63,28 +63,28 @@ func (q *queue) enter(host string, at time.Time) {
 // before any slave is looked at.
 func (q *queue) may(by time.Time) bool {
 	at, ok := q.next()
-	return q.o.Order != nil || ok && !at.After(by)
+	return q.o.Frontier != nil || ok && !at.After(by)
 }
 
 // grant lets the frontier hand out more; false means that it has nothing now.
-func (q *queue) grant() bool { return q.o.Order != nil && q.o.Order.Grant(q.now, q.put) }
+func (q *queue) grant() bool { return q.o.Frontier != nil && q.o.Frontier.Grant(q.now, q.put) }
 
 // lend says for how many visits the frontier lends a host, limit at most; 0: there is no frontier.
 func (q *queue) lend(host string, limit int) int {
-	if q.o.Order == nil {
+	if q.o.Frontier == nil {
 		return 0
 	}
-	return q.o.Order.Lend(host, limit)
+	return q.o.Frontier.Lend(host, limit)
 }
 
 // close takes back a host whose lease has ended, or never began. It may be asked again at nextAt, and others of its
 // clocks at othersAt.
 func (q *queue) close(host string, nextAt, othersAt time.Time) error {
 	q.giveBack(host, othersAt)
-	if q.o.Order == nil {
+	if q.o.Frontier == nil {
 		return nil
 	}
-	return q.o.Order.Closed(host, q.now, nextAt)
+	return q.o.Frontier.Closed(host, q.now, nextAt)
 }
 
 // put says that a host may be lent from a moment on.

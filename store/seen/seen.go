@@ -137,7 +137,7 @@ type Writer struct {
 	bucket *bbolt.Bucket
 	cursor *bbolt.Cursor
 	ops    []Op
-	order  []order
+	sorted []keyed
 	merged []Entry
 	key    [keyLen]byte
 
@@ -148,7 +148,7 @@ type Writer struct {
 	changed bool    // an entry of the tail has changed
 }
 
-type order struct {
+type keyed struct {
 	host, url uint64
 	index     int
 }
@@ -159,11 +159,11 @@ func (w *Writer) Apply(tx *bbolt.Tx, ops []Op) error {
 		return fmt.Errorf("bucket is missing: %w", ErrDamaged)
 	}
 	w.cursor, w.ops = w.bucket.Cursor(), ops
-	w.order = w.order[:0]
+	w.sorted = w.sorted[:0]
 	for i := range ops {
-		w.order = append(w.order, order{ops[i].Host, ops[i].URL &^ 0xff, i})
+		w.sorted = append(w.sorted, keyed{ops[i].Host, ops[i].URL &^ 0xff, i})
 	}
-	slices.SortFunc(w.order, func(a, b order) int {
+	slices.SortFunc(w.sorted, func(a, b keyed) int {
 		switch {
 		case a.host != b.host:
 			return cmp.Compare(a.host, b.host)
@@ -172,12 +172,12 @@ func (w *Writer) Apply(tx *bbolt.Tx, ops []Op) error {
 		}
 		return a.index - b.index
 	})
-	for i := 0; i < len(w.order); {
+	for i := 0; i < len(w.sorted); {
 		n := i + 1
-		for n < len(w.order) && w.order[n].host == w.order[i].host {
+		for n < len(w.sorted) && w.sorted[n].host == w.sorted[i].host {
 			n++
 		}
-		if err := w.host(w.order[i:n]); err != nil {
+		if err := w.host(w.sorted[i:n]); err != nil {
 			return err
 		}
 		i = n
@@ -187,7 +187,7 @@ func (w *Writer) Apply(tx *bbolt.Tx, ops []Op) error {
 }
 
 // host applies the operations on one host.
-func (w *Writer) host(todo []order) error {
+func (w *Writer) host(todo []keyed) error {
 	host := todo[0].host
 	w.tail, w.read, w.added, w.changed = w.tail[:0], false, w.added[:0], false
 	for len(todo) > 0 {
@@ -209,7 +209,7 @@ func (w *Writer) host(todo []order) error {
 }
 
 // block applies the operations that fall into the block of the first of them, and returns how many that were.
-func (w *Writer) block(todo []order) (n int, err error) {
+func (w *Writer) block(todo []keyed) (n int, err error) {
 	host := todo[0].host
 	b, err := find(w.cursor, host, todo[0].url)
 	if err != nil {

@@ -72,8 +72,8 @@ func (s *Step) Batch() *store.Batch {
 	return b
 }
 
-// Drawn collects which fields of batches, and of what lies in them, had a value. What an order does to a partition
-// goes through a field of the batch, so an order that the suite does not know shows as a field that never had one.
+// Drawn collects which fields of batches, and of what lies in them, had a value. What a change does to a partition
+// goes through a field of the batch, so a change that the suite does not know shows as a field that never had one.
 type Drawn map[string]bool
 
 // Note looks at a batch as it was committed.

@@ -167,7 +167,7 @@ func (d *driver) replay(s *Step) {
 	d.fatal("compare after replay", d.twin.Differ(d.p))
 }
 
-// ended are the orders of a step that change nothing even after another one: their positions have ended.
+// ended are the changes of a step that change nothing even after another one: their positions have ended.
 func (s *Step) ended() *Step {
 	e := &Step{Now: s.Now, Moves: s.Moves, Drops: s.Drops, Renews: s.Renews}
 	for _, v := range s.Visits {

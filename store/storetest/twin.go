@@ -3,7 +3,7 @@
 // The twin keeps everything in maps and follows the sentences of package store's documentation one by one. The suite
 // drives both with random batches, with positions that ended long ago, with the file closed and opened again at any
 // moment, and with each single write to the disk failing once; after every batch both must tell the same. It draws
-// every order that a batch can hold, which Drawn shows.
+// every change that a batch can hold, which Drawn shows.
 package storetest
 
 import (

@@ -15,11 +15,11 @@ import (
 	"henro/store/fingerprint"
 )
 
-// order lets a frontier of package frontier decide what is visited next, and what is not admitted for want of room. The
-// URLs themselves wait in the store, each under its host, and the frontier holds a fingerprint of each. What it hands
-// out is the right to visit so many pages of a host, whichever: the Host chooses the pages and keeps the interval, so
-// politeness does not depend on what is handed out here. To the policy, all hosts that share a clock of politeness are
-// one unit: with Unit ip the residue of slots is that of the address, as the paper has it.
+// crawlFrontier lets a policy of package frontier decide what is visited next, and what is not admitted for want of
+// room. The URLs themselves wait in the store, each under its host, and the frontier holds a fingerprint of each.
+// What it hands out is the right to visit so many pages of a host, whichever: the Host chooses the pages and keeps
+// the interval, so politeness does not depend on what is handed out here. To the policy, all hosts that share a
+// clock of politeness are one unit: with Unit ip the residue of slots is that of the address, as the paper has it.
 //
 //	unknown URL ── Offer ──► queued ── grant ──► granted ── lend ──► lent ── closed ──► visited
 //	                 │                             ▲                              └──► not visited: granted again
@@ -33,7 +33,7 @@ import (
 //     yet: none is forgotten. After the crash of an actor there may be a few more, until it is found that nothing
 //     waits;
 //   - no more than B·H/2 are queued, granted and lent in all, seeds apart, however many are discovered.
-type order struct {
+type crawlFrontier struct {
 	mu      sync.Mutex
 	o       frontier.Options
 	waiting func(host string) (uint64, error) // URLs of a host that wait in the store
@@ -46,7 +46,7 @@ type order struct {
 	ranks   *ranks         // nil: URLs go by depth
 	topical bool           // URLs go by the bands that the Hosts give them, which are scores
 	began   time.Time
-	hosts   map[store.HostID]*orderedHost
+	hosts   map[store.HostID]*frontierHost
 	out     int            // URLs granted and lent
 	peak    int            // most queued, granted and lent at once, in this run
 	owing   []store.HostID // hosts that were granted something beside their turns: put into the queue by the next Grant
@@ -61,8 +61,8 @@ type waits struct {
 	host store.HostID
 }
 
-// orderedHost is a host with URLs in the frontier, or one that is ready.
-type orderedHost struct {
+// frontierHost is a host with URLs in the frontier, or one that is ready.
+type frontierHost struct {
 	name    string
 	unit    uint64                 // of politeness, a number for its clock; 0: its addresses are not known yet
 	aside   []frontier.Item[waits] // URLs that wait until its addresses are known
@@ -80,13 +80,13 @@ type orderedHost struct {
 // counted as returned that was not dropped, and more with more.
 const returnCells = 1 << 20
 
-// newOrder makes the order of a crawl and takes in what waits in its state.
-func newOrder(options *Options, state *store.State, ranks *ranks) (*order, error) {
+// newCrawlFrontier makes the frontier of a crawl and takes in what waits in its state.
+func newCrawlFrontier(options *Options, state *store.State, ranks *ranks) (*crawlFrontier, error) {
 	o := options.Frontier
 	o.Interval = options.Hosts.Politeness.Floor
-	r := &order{
+	r := &crawlFrontier{
 		topical: options.Hosts.Admission.Topic != nil, unit: options.Unit, held: map[uint64]int{},
-		ranks: ranks, began: time.Now(), hosts: map[store.HostID]*orderedHost{},
+		ranks: ranks, began: time.Now(), hosts: map[store.HostID]*frontierHost{},
 		returns: frontier.NewReturns(returnCells),
 		span:    options.Hosts.SharedBudget(),
 		waiting: func(host string) (uint64, error) {
@@ -110,7 +110,7 @@ func newOrder(options *Options, state *store.State, ranks *ranks) (*order, error
 
 // restore fills the frontier with what waits in the store, in the order in which it was admitted. If B or H is smaller
 // than before, what has no room is granted, as it is in the store; no more is taken until there is room again.
-func (r *order) restore(state *store.State) error {
+func (r *crawlFrontier) restore(state *store.State) error {
 	type waiting struct {
 		number uint64
 		item   frontier.Item[waits]
@@ -155,10 +155,10 @@ func (r *order) restore(state *store.State) error {
 
 const restoreBatch = 1000
 
-func (r *order) host(id store.HostID, name string) *orderedHost {
+func (r *crawlFrontier) host(id store.HostID, name string) *frontierHost {
 	h := r.hosts[id]
 	if h == nil {
-		h = &orderedHost{name: name}
+		h = &frontierHost{name: name}
 		switch {
 		case r.unit == UnitDomain:
 			h.unit = fingerprint.Host(store.DomainOf(name))
@@ -171,13 +171,13 @@ func (r *order) host(id store.HostID, name string) *orderedHost {
 }
 
 // forget drops a host that has nothing queued, granted or lent, and is not ready.
-func (r *order) forget(id store.HostID, h *orderedHost) {
+func (r *crawlFrontier) forget(id store.HostID, h *frontierHost) {
 	if !h.held && !h.ready && h.queued+h.pending+h.granted+h.lent == 0 {
 		delete(r.hosts, id)
 	}
 }
 
-func (r *order) band(url uint64, depth, band uint8) uint8 {
+func (r *crawlFrontier) band(url uint64, depth, band uint8) uint8 {
 	switch {
 	case r.topical:
 		bands := frontier.Bands
@@ -192,11 +192,11 @@ func (r *order) band(url uint64, depth, band uint8) uint8 {
 }
 
 // queued counts the URLs that are in the frontier.
-func (r *order) queued() int { return r.policy.Len() + r.aside }
+func (r *crawlFrontier) queued() int { return r.policy.Len() + r.aside }
 
 // add puts a URL into the frontier. If there is no room, a URL that must not be lost is granted, and so is one that was
 // waiting and loses its place to this one.
-func (r *order) add(item frontier.Item[waits], must bool) (dropped bool) {
+func (r *crawlFrontier) add(item frontier.Item[waits], must bool) (dropped bool) {
 	h := r.hosts[item.Key.host]
 	before := r.queued()
 	lost := item
@@ -229,7 +229,7 @@ func (r *order) add(item frontier.Item[waits], must bool) (dropped bool) {
 	return false
 }
 
-func (r *order) owe(id store.HostID, h *orderedHost) {
+func (r *crawlFrontier) owe(id store.HostID, h *frontierHost) {
 	h.granted++
 	r.out++
 	r.owing = append(r.owing, id)
@@ -237,7 +237,7 @@ func (r *order) owe(id store.HostID, h *orderedHost) {
 
 // Identify says which addresses a host has, each time before it is announced. The first of them is its unit as long as
 // something of it waits.
-func (r *order) Identify(name string, addresses []string) {
+func (r *crawlFrontier) Identify(name string, addresses []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := r.host(store.IDOf(name), name)
@@ -255,7 +255,7 @@ func (r *order) Identify(name string, addresses []string) {
 }
 
 // Offer implements partition.Gate.
-func (r *order) Offer(c *store.Candidate, seed bool) partition.Offered {
+func (r *crawlFrontier) Offer(c *store.Candidate, seed bool) partition.Offered {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id, fp := store.IDOf(c.Host), fingerprint.URL(c.URL)
@@ -272,7 +272,7 @@ func (r *order) Offer(c *store.Candidate, seed bool) partition.Offered {
 }
 
 // Raise implements partition.Gate.
-func (r *order) Raise(c *store.Candidate) {
+func (r *crawlFrontier) Raise(c *store.Candidate) {
 	fp := fingerprint.URL(c.URL)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -282,7 +282,7 @@ func (r *order) Raise(c *store.Candidate) {
 }
 
 // Stored implements partition.Gate.
-func (r *order) Stored(id store.HostID) {
+func (r *crawlFrontier) Stored(id store.HostID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if h := r.hosts[id]; h != nil && h.pending > 0 {
@@ -293,7 +293,7 @@ func (r *order) Stored(id store.HostID) {
 
 // Announce says that a host may be lent from a moment on. It is put into the queue if something was granted to it, or
 // if nothing is queued for it: its Lend then finds nothing, and it goes to rest.
-func (r *order) Announce(name string, at time.Time, put func(string, time.Time)) {
+func (r *crawlFrontier) Announce(name string, at time.Time, put func(string, time.Time)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := r.host(store.IDOf(name), name)
@@ -304,7 +304,7 @@ func (r *order) Announce(name string, at time.Time, put func(string, time.Time))
 }
 
 // Grant hands out what the frontier gives next; false means that it gives nothing now.
-func (r *order) Grant(now time.Time, put func(string, time.Time)) bool {
+func (r *crawlFrontier) Grant(now time.Time, put func(string, time.Time)) bool {
 	some := r.grant(now, put)
 	for _, host := range r.doubted {
 		r.verify(host)
@@ -313,7 +313,7 @@ func (r *order) Grant(now time.Time, put func(string, time.Time)) bool {
 	return some
 }
 
-func (r *order) grant(now time.Time, put func(string, time.Time)) bool {
+func (r *crawlFrontier) grant(now time.Time, put func(string, time.Time)) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, id := range r.owing {
@@ -350,7 +350,7 @@ func (r *order) grant(now time.Time, put func(string, time.Time)) bool {
 }
 
 // grantHost lets a host be lent to which something was granted, or gives its turn back.
-func (r *order) grantHost(id store.HostID, now time.Time, put func(string, time.Time)) {
+func (r *crawlFrontier) grantHost(id store.HostID, now time.Time, put func(string, time.Time)) {
 	h := r.hosts[id]
 	switch {
 	case h.ready && !h.at.After(now.Add(r.o.Interval)):
@@ -366,7 +366,7 @@ func (r *order) grantHost(id store.HostID, now time.Time, put func(string, time.
 }
 
 // verify takes back what was granted to a host if nothing of it waits in the store.
-func (r *order) verify(name string) {
+func (r *crawlFrontier) verify(name string) {
 	waiting, err := r.ask(name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -379,7 +379,7 @@ func (r *order) verify(name string) {
 }
 
 // ask reads how many URLs of a host wait in the store.
-func (r *order) ask(name string) (uint64, error) {
+func (r *crawlFrontier) ask(name string) (uint64, error) {
 	r.mu.Lock()
 	r.host(store.IDOf(name), name).settled = 0
 	r.mu.Unlock()
@@ -387,7 +387,7 @@ func (r *order) ask(name string) (uint64, error) {
 }
 
 // done gives the turn of a host back. That of a unit ends with the last of its hosts.
-func (r *order) done(h *orderedHost, now, rest time.Duration) {
+func (r *crawlFrontier) done(h *frontierHost, now, rest time.Duration) {
 	if !h.held {
 		return
 	}
@@ -400,7 +400,7 @@ func (r *order) done(h *orderedHost, now, rest time.Duration) {
 
 // Lend takes what was granted to a host, at most so many; 0 is no limit. One page is lent in any case: it asks whether
 // there is any.
-func (r *order) Lend(name string, limit int) int {
+func (r *crawlFrontier) Lend(name string, limit int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := r.host(store.IDOf(name), name)
@@ -415,7 +415,7 @@ func (r *order) Lend(name string, limit int) int {
 
 // Closed says that the lease of a host has ended, or never began. URLs that wait in the store then and are not queued
 // were granted and not visited, or failed and are to be tried again: they are granted again.
-func (r *order) Closed(name string, now, nextAt time.Time) error {
+func (r *crawlFrontier) Closed(name string, now, nextAt time.Time) error {
 	waiting, err := r.ask(name)
 	if err != nil {
 		return fmt.Errorf("count what waits of %s: %w", name, err)
@@ -445,7 +445,7 @@ type FrontierStatus struct {
 	Hosts   int             `json:"hosts"`   // with URLs that wait
 }
 
-func (r *order) status() *FrontierStatus {
+func (r *crawlFrontier) status() *FrontierStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	queued := r.queued()

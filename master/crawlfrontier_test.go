@@ -31,7 +31,7 @@ func TestNothingThatWaitsIsForgotten(t *testing.T) {
 			defer state.Close()
 			o := DefaultOptions()
 			o.Frontier.Policy, o.Frontier.SlotsB, o.Frontier.SlotsH, o.Unit = c.policy, 8, 6, c.unit
-			r, err := newOrder(&o, state, nil)
+			r, err := newCrawlFrontier(&o, state, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,7 +190,7 @@ func TestHostsGoByTheScoresOfTheirURLs(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer state.Close()
-		r, err := newOrder(&o, state, nil)
+		r, err := newCrawlFrontier(&o, state, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
