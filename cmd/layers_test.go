@@ -519,7 +519,7 @@ func TestWhatIsPlannedFollowsNoClockThatIsSet(t *testing.T) {
 		"master/foresight.go":               2, // how long it reckons
 		"master/master.go":                  4, // hours of the crawl, how long it runs, clocks held against another
 		"master/node.go":                    2,
-		"master/order.go":                   1, // how long the crawl runs
+		"master/crawlfrontier.go":           1, // how long the crawl runs
 		"master/round.go":                   3, // when a round began
 		"master/run.go":                     1,
 		"master/status.go":                  1,

@@ -210,8 +210,8 @@ func (c *commit) listChanges() {
 	add(b.renews, seen.Renew, (*commit).renew)
 }
 
-// endAll ends the positions of all changes. Records of one chunk are taken together; of two changes for one position, the
-// first is served.
+// endAll ends the positions of all changes. Records of one chunk are taken together; of two changes for one position,
+// the first is served.
 func (c *commit) endAll() error {
 	type turn struct {
 		queue uint64 // order of the record in the queue
