@@ -225,7 +225,7 @@ func (m *Master) start(ctx actor.Context) {
 	m.timer.After(ctx, m.o.TickEvery, &course.Tick{})
 }
 
-// steer makes what has the crawl go otherwise than breadth-first, for which it reads what waits, before anything more can be admitted.
+// steer makes what has the crawl go otherwise than breadth-first. It reads what waits, before more can be admitted.
 func (m *Master) steer(ctx actor.Context) (partition.Steering, error) {
 	var o partition.Steering
 	ranks, err := newRanks(m.o.Order, m.state)

@@ -201,8 +201,8 @@ func (c *commit) listChanges() {
 	}
 	add := func(entries []Entry, action seen.Action, do func(*commit, *change) error) {
 		for i := range entries {
-			c.changes = append(c.changes, change{do: do, index: i, position: entries[i].Position, page: &entries[i].Page,
-				action: action})
+			e := &entries[i]
+			c.changes = append(c.changes, change{do: do, index: i, position: e.Position, page: &e.Page, action: action})
 		}
 	}
 	add(b.moves, seen.Peek, (*commit).move)
