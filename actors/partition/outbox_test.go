@@ -71,8 +71,8 @@ func TestWhatAnOwnerHasIsNotSent(t *testing.T) {
 		}
 		system := actortest.System(t)
 		around, owner := actortest.NewProbe(t, system, "around"), actortest.NewProbe(t, system, "owner")
-		sender := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Steering{}, state, 0, around.PID,
-			around.PID, actortest.Log()), "sender")
+		sender := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Steering{}, state, 0,
+			around.PID, around.PID, actortest.Log()), "sender")
 		partition.Introduce(func(to *actor.PID, message any) {
 			if to == sender {
 				system.Root.Send(to, message)

@@ -127,8 +127,8 @@ func Props(o Options, steering Steering, state *store.State, index int, hosts, o
 	log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &Partition{
-			o: o, steering: steering, index: index, state: state, disk: state.Partitions[index], hosts: hosts, owner: owner,
-			log: log.WithFields(logrus.Fields{"actor": "partition", "partition": index}),
+			o: o, steering: steering, index: index, state: state, disk: state.Partitions[index], hosts: hosts,
+			owner: owner, log: log.WithFields(logrus.Fields{"actor": "partition", "partition": index}),
 		}
 	})
 }
@@ -234,8 +234,8 @@ func totalsOf(disk *store.Partition) (totals protocol.Totals, err error) {
 
 func (p *Partition) start(ctx actor.Context) {
 	p.due = newDueLines(p.o.DueAhead)
-	p.intake = intake{steering: &p.steering, index: p.index, all: p.state.Partitions, group: &p.group, totals: &p.totals,
-		outbox: newOutbox(p.state.PartitionOf, p.steering.Gate != nil || p.steering.Rising)}
+	p.intake = intake{steering: &p.steering, index: p.index, all: p.state.Partitions, group: &p.group,
+		totals: &p.totals, outbox: newOutbox(p.state.PartitionOf, p.steering.Gate != nil || p.steering.Rising)}
 	p.round = round{on: p.o.Rounds, retrying: map[string]struct{}{}}
 	p.relaxing, p.again = map[string]int{}, map[string]*protocol.Sweep{}
 	var err error
