@@ -105,8 +105,7 @@ func (o Options) Validate() error {
 // nothing once they have grown. A Builder serves one goroutine at a time.
 type Builder struct {
 	options Options
-	zip     packer        // nil: none
-	flate   *flate.Writer // of members whose body is packed already; nil: there was none yet
+	zip     packer // nil: none
 	sha     hash.Hash
 	sink    sink
 	header  []byte    // of the record being built
@@ -162,8 +161,8 @@ func (b *Builder) Append(dst []byte, r *Record) []byte {
 		b.sha.Sum(r.BlockDigest[:0])
 	}
 	b.header = r.appendHeader(b.header[:0])
-	if r.Packed && b.options.Compression == Gzip {
-		return b.appendStored(dst, r)
+	if b.options.Compression == Gzip && (r.Packed || len(b.header)+len(r.Head)+len(r.Body) <= shortRecord) {
+		return b.appendMember(dst, r)
 	}
 	b.sink.bytes = dst
 	if b.zip == nil {
@@ -182,34 +181,29 @@ func (b *Builder) Append(dst []byte, r *Record) []byte {
 	return dst
 }
 
-// appendStored appends a record as a gzip member in which the body stands as it is, in stored blocks (RFC 1951 3.2.4).
-// What is before the body is compressed.
-func (b *Builder) appendStored(dst []byte, r *Record) []byte {
+// appendMember appends a record as a gzip member without the tables of b.zip, which take 0.6 MB. A body that is packed
+// stands in it as it is, in stored blocks (RFC 1951 3.2.4).
+func (b *Builder) appendMember(dst []byte, r *Record) []byte {
 	b.sink.bytes = append(dst, gzipMagic...)
 	b.sink.bytes = append(b.sink.bytes, 0, 0, 0, 0, 0, 0, 255) // no flags, no moment, of no known system
-	// It has tables of 0.6 MB, and crawls of pages alone need none. NewBuilder looked at the level.
-	if b.flate == nil {
-		b.flate, _ = flate.NewWriter(&b.sink, b.options.Level)
+	b.header = append(b.header, r.Head...)
+	if !r.Packed {
+		b.header = append(append(b.header, r.Body...), recordEnd...)
 	}
-	b.flate.Reset(&b.sink)
-	b.flate.Write(b.header) // to memory, which does not fail
-	b.flate.Write(r.Head)
-	b.flate.Flush()
+	flate.StatelessDeflate(&b.sink, b.header, !r.Packed, nil) // to memory, which does not fail
 	dst, b.sink.bytes = b.sink.bytes, nil
-	block := func(last byte, data []byte) {
-		n := uint16(len(data))
-		dst = binary.LittleEndian.AppendUint16(append(dst, last), n)
-		dst = append(binary.LittleEndian.AppendUint16(dst, ^n), data...)
-	}
-	for body := r.Body; len(body) > 0; {
-		n := min(len(body), math.MaxUint16)
-		block(0, body[:n])
-		body = body[n:]
-	}
-	block(1, recordEnd)
-	sum, size := uint32(0), 0
-	for _, part := range [...][]byte{b.header, r.Head, r.Body, recordEnd} {
-		sum, size = crc32.Update(sum, crc32.IEEETable, part), size+len(part)
+	sum, size := crc32.ChecksumIEEE(b.header), len(b.header)
+	if r.Packed {
+		block := func(last byte, data []byte) {
+			n := uint16(len(data))
+			dst = binary.LittleEndian.AppendUint16(append(dst, last), n)
+			dst = append(binary.LittleEndian.AppendUint16(dst, ^n), data...)
+			sum, size = crc32.Update(sum, crc32.IEEETable, data), size+len(data)
+		}
+		for part := range slices.Chunk(r.Body, math.MaxUint16) {
+			block(0, part)
+		}
+		block(1, recordEnd)
 	}
 	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(dst, sum), uint32(size))
 }
@@ -218,6 +212,10 @@ var (
 	lineEnd   = []byte("\r\n")
 	recordEnd = []byte("\r\n\r\n")
 )
+
+// shortRecord is the length up to which a record is compressed without tables that outlast it: those of level 3 take as
+// long to reach as such a record takes to compress, and save nothing on a request and 2 % on a revisit.
+const shortRecord = 2 << 10
 
 // zstdWindow bounds what a reader needs in memory. Pages are smaller, and those of the web may ask no reader for more
 // (RFC 9659).
