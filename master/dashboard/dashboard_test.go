@@ -106,8 +106,9 @@ func TestEveryPageIsWhole(t *testing.T) {
 	}
 }
 
-// TestEveryWordIsExplained where it stands: heads of columns, names of values, what a mark says.
+// TestEveryWordIsExplained where it stands: heads of columns, names of values, what a mark says, states and causes.
 func TestEveryWordIsExplained(t *testing.T) {
+	const marks = "thead th, .pairs dt, .figure h2, .tag, .pill, td[data-label]"
 	f := newFake(t, []string{"folder"})
 	f.masters = []consensus.Member{{Name: "a", Leads: true}}
 	f.status.Totals.Redirects = 21
@@ -117,7 +118,13 @@ func TestEveryWordIsExplained(t *testing.T) {
 	for _, path := range paths {
 		for _, w := range languages {
 			_, doc := get(t, d, path, w.code)
-			doc.Find("thead th, .pairs dt, .figure h2, .tag, td[data-label]").Each(func(_ int, e *goquery.Selection) {
+			causes := map[string]string{}
+			for key, text := range w.text {
+				if strings.HasPrefix(key, "reason.") && w.text[key+".is"] != "" {
+					causes[text] = w.text[key+".is"]
+				}
+			}
+			doc.Find(marks).Each(func(_ int, e *goquery.Selection) {
 				text := e.AddSelection(e.Find("*")).FilterFunction(func(_ int, e *goquery.Selection) bool {
 					return e.AttrOr("data-is", "") != ""
 				})
@@ -128,6 +135,12 @@ func TestEveryWordIsExplained(t *testing.T) {
 			})
 			doc.Find("main *").Contents().Each(func(_ int, e *goquery.Selection) {
 				node := e.Nodes[0]
+				if is, ok := causes[node.Data]; ok {
+					if about := e.Closest("[data-is]").AttrOr("data-is", ""); !strings.HasPrefix(about, is) {
+						t.Errorf("%s %s: %s is explained by %q, want %q", path, w.code, node.Data, about, is)
+					}
+					seen[path+" "+node.Data] = true
+				}
 				if node.Type == html.TextNode && strings.HasPrefix(strings.TrimLeft(node.Data, " \n"), "·") {
 					t.Errorf("%s %s: a line may begin with %q", path, w.code, node.Data)
 				}
@@ -135,7 +148,7 @@ func TestEveryWordIsExplained(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"en Entries behind", "en Representatives", "en Folder",
-		"en Visited more than once", "ja 待機"} {
+		"en Visited more than once", "ja 待機", "/ 404 Not found", "/fetches 404 見つからない"} {
 		if !seen[want] {
 			t.Errorf("%s was on no page", want)
 		}

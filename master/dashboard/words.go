@@ -100,12 +100,10 @@ func (w *words) t(key string, values ...any) string {
 	return fmt.Sprintf(text, values...)
 }
 
-// about explains the text of a key: by one of its own, or by that of the term it ends with.
+// about explains the text of a key: by one of its own, by that of the term it ends with, or by that of its kind.
 func (w *words) about(key string) string {
-	if text, ok := w.text[key+".is"]; ok {
-		return text
-	}
-	return w.text["term"+key[strings.LastIndex(key, "."):]+".is"]
+	kind, term, _ := strings.Cut(key, ".")
+	return cmp.Or(w.text[key+".is"], w.text["term."+term+".is"], w.text[kind+".is"])
 }
 
 // terms are the keys of the words that are explained, in the order of the words.
