@@ -81,7 +81,8 @@ printf '{"Replace": {"%s/src/net/fd_windows.go": "%s/fd_windows.go"}}' "$goroot"
 CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -trimpath -overlay "$dir/overlay.json" -ldflags '-s -w' -o "$c/henro/" ./cmd/henro-slave
 "$dir/henro-master" --dir "$dir/master" --name master "${flags[@]}" >"$dir/master.json" 2>"$dir/master.log" &
 jobs+=($!)
-wine "$c/henro/henro-slave.exe" service install --dir 'C:\slave' --name windows --join 127.0.0.1:7781 >"$dir/service.log" 2>&1
+wine sc.exe create henro-slave binPath= 'C:\henro\henro-slave.exe --dir C:\slave --name windows --join 127.0.0.1:7781' >"$dir/service.log" 2>&1
+wine sc.exe failure henro-slave reset= 86400 actions= restart/5000/restart/5000/restart/60000 >>"$dir/service.log" 2>&1
 # Wine 8's manager of services starts it, does not learn that it runs, and ends it after some ten seconds.
 wine net.exe start henro-slave >>"$dir/service.log" 2>&1 || true
 wait_for 60 grep -q welcomed "$c/slave/logs/henro-slave.log"
@@ -89,5 +90,6 @@ archived() { cat "$c"/slave/warc/*.cdxj* 2>/dev/null | wc -l; }
 at_least() { [ "$(archived)" -ge "$1" ]; }
 wait_for 60 at_least 20
 state=$(wine sc.exe query henro-slave 2>/dev/null | tr -d '\r' | awk '/STATE/ {print $4}')
-wine "$c/henro/henro-slave.exe" service remove >>"$dir/service.log" 2>&1
+wine sc.exe stop henro-slave >>"$dir/service.log" 2>&1 || true # where it does not run any more
+wine sc.exe delete henro-slave >>"$dir/service.log" 2>&1
 said service "installed, started by the manager of services, welcomed by a master outside of Wine, $(archived) captures archived; its state was ${state:-not told}; removed"

@@ -70,7 +70,6 @@ It ends when nothing is left to visit, or runs on with --continuous. The same --
 		config.Group{Title: "What to show",
 			Register: func(s *pflag.FlagSet) { f.run.Register(s); f.log.Register(s) }})...)
 	cmd.AddCommand(config.NewManCommand())
-	cmd.AddCommand(service.Commands("henro-master")...)
 	return cmd
 }
 

@@ -88,7 +88,6 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 			logs.Register(f)
 		}})
 	cmd.AddCommand(config.NewManCommand())
-	cmd.AddCommand(service.Commands("henro-slave")...)
 	return cmd
 }
 

@@ -1,8 +1,7 @@
-// Package service runs a program of henro until it is asked to end, and on Windows installs it as a service.
+// Package service runs a program of henro until it is asked to end.
 //
 // In a terminal, and under systemd, a program is asked by a signal; the service control manager of Windows asks in its
-// own way, and hides what a program writes. Main is the same for both. henro-slave and henro-master have the
-// commands of Commands, on Windows only.
+// own way, and hides what a program writes. Main is the same for both.
 package service
 
 import (
