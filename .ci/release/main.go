@@ -2,12 +2,15 @@
 // Debian, Red Hat and Alpine, an OCI image, a bill of materials, the licences of all modules, and checksums. Two runs
 // on one commit are equal bit for bit, wherever the tree lies.
 //
-//	go run -C .ci/release . -version v1.2.3 dist
+//	CGO_ENABLED=0 go run -C .ci/release -trimpath . -version v1.2.3 dist
 //
-// A path that is not absolute is one of the root of the tree.
+// It is built as the programs are, so that with an empty cache the standard library is compiled once. A path that is
+// not absolute is one of the root of the tree.
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"flag"
 	"fmt"
@@ -180,17 +183,59 @@ func (r *release) describe(p platform) error {
 	return r.bom(p, modules)
 }
 
-// build makes the programs of a platform.
+// build makes the programs of a platform, and says every few seconds how far it is.
 func (r *release) build(p platform) error {
-	arguments := []string{"build", "-trimpath", "-buildvcs=false",
+	arguments := []string{"build", "-v", "-trimpath", "-buildvcs=false",
 		"-ldflags", "-s -w -buildid= -X main.version=" + r.version, "-o", r.built(p) + string(filepath.Separator)}
+	all, err := r.golang(p, "list", "-deps").Output()
+	if err != nil {
+		return fmt.Errorf("list packages: %w", err)
+	}
+	cmd := r.golang(p, arguments...)
+	names, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return err
+	}
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(names); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	tick := time.NewTicker(10 * time.Second)
+	defer tick.Stop()
+	count, latest := 0, "none"
+	for open := true; open; {
+		select {
+		case line, more := <-lines:
+			switch open = more; {
+			case !more:
+			case strings.Contains(line, " "): // the name of no package
+				fmt.Fprintln(os.Stderr, line)
+			default:
+				count, latest = count+1, line
+			}
+		case <-tick.C:
+			most := bytes.Count(all, []byte("\n"))
+			fmt.Printf("\n  %d of at most %d packages compiled, the latest %s ... ", count, most, latest)
+		}
+	}
+	return cmd.Wait()
+}
+
+// golang is a command of Go on the programs, for a platform.
+func (r *release) golang(p platform, arguments ...string) *exec.Cmd {
 	for _, program := range programs {
 		arguments = append(arguments, "./cmd/"+program)
 	}
 	cmd := exec.Command("go", arguments...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOOS="+p.os, "GOARCH="+p.arch)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = r.root, os.Stdout, os.Stderr
-	return cmd.Run()
+	cmd.Dir = r.root
+	return cmd
 }
 
 // built is where the programs of a platform are.
