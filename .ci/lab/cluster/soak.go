@@ -37,7 +37,7 @@ type watched struct {
 // themselves (what a collection of garbage leaves, goroutines).
 func (o *options) soak(ctx context.Context) (err error) {
 	span := cmp.Or(o.span, 30*time.Minute)
-	o.delay, o.lease, o.hosts = 2*time.Second, 6*time.Second, 500
+	o.delay, o.lease, o.hosts = 4*time.Second, 6*time.Second, 500
 	o.pages = 200 + int(span/o.delay) // a host is asked once in a delay, so that none is without pages before the end
 	t := o.trial(&scenario{name: "soak", slaves: 10, connections: 20,
 		shape: func(w *fakeweb.Options) { w.Errors.Timeout = 0.001 }}, 0)
@@ -135,10 +135,12 @@ func (t *trial) measure(ctx context.Context, out io.Writer, nodes []*watched, ki
 			}
 		}
 		if collect {
-			if n.heap, err = n.liveHeap(ctx, filepath.Join(t.dir,
-				fmt.Sprintf("%s-%d.heap", n.name, int(time.Since(t.begun).Minutes())))); err != nil {
+			heap, err := n.liveHeap(ctx, filepath.Join(t.dir,
+				fmt.Sprintf("%s-%d.heap", n.name, int(time.Since(t.begun).Minutes()))))
+			if err != nil && !errors.Is(err, context.DeadlineExceeded) { // else as above: the one before stands
 				return err
 			}
+			n.heap = cmp.Or(heap, n.heap)
 		}
 		own, files := resident(n.PID())
 		n.own, n.files = append(n.own, float64(own)/1e6), append(n.files, float64(files)/1e6)
