@@ -145,15 +145,9 @@ func At(tx *bbolt.Tx, ref Ref) ([]byte, error) {
 		return nil, err
 	}
 	k, v := seekChunk(bucket.Cursor(), ref.Ordinal)
-	if k == nil {
-		return nil, nil
-	}
 	first, chunk, err := verify(ref.Slot, ref.Generation, k, v)
 	if err != nil {
 		return nil, err
-	}
-	if ref.Ordinal-first >= uint32(chunk.Count()) {
-		return nil, nil
 	}
 	return chunk.At(int(ref.Ordinal - first)), nil
 }

@@ -172,9 +172,6 @@ func (w *Writer) get(ref Ref) ([]byte, *touched, *block, error) {
 	}
 	if t.chunk == nil || ref.Ordinal < t.first || ref.Ordinal >= t.first+uint32(t.chunk.Count()) {
 		k, v := t.seek(ref.Ordinal)
-		if k == nil {
-			return nil, nil, nil, fmt.Errorf("slot %v, record %d: %w", ref.Slot, ref.Ordinal, ErrDamaged)
-		}
 		t.chunk = nil
 		if t.first, t.chunk, err = verify(ref.Slot, t.generation, k, v); err != nil {
 			return nil, nil, nil, err
