@@ -58,9 +58,6 @@ func Check(dir string, progress func(done, all uint64)) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("check %s: %w", dir, err)
 	}
-	if len(paths) == 0 {
-		return nil, fmt.Errorf("check %s: no state there: %w", dir, ErrNotFound)
-	}
 	r := new(Report)
 	s, err := OpenState(dir, o)
 	if err == nil {

@@ -159,6 +159,17 @@ func TestCheckNamesEachForgery(t *testing.T) {
 		"has the id": func(f *forger) error {
 			return put(f.tx.Bucket(bucketHosts), key64(7), encodeHost(&HostRecord{Name: "http://h1.example"}))
 		},
+		"has the id 616263": func(f *forger) error {
+			return put(f.tx.Bucket(bucketHosts), []byte("abc"), encodeHost(&HostRecord{Name: "http://h1.example"}))
+		},
+		"raised 6162: ": func(f *forger) error {
+			rises, err := f.tx.CreateBucketIfNotExists(bucketRises)
+			return errors.Join(err, put(rises, []byte("ab"), make([]byte, 5)))
+		},
+		"raised 00000000000000070000000000000007: ": func(f *forger) error {
+			rises, err := f.tx.CreateBucketIfNotExists(bucketRises)
+			return errors.Join(err, put(rises, key128(7, 7), make([]byte, 4)))
+		},
 		"belongs in partition 1": func(f *forger) error {
 			name := weburl.HostOf(own(f.T, f.s, 1, func(int) bool { return true }))
 			return put(f.tx.Bucket(bucketHosts), key64(uint64(IDOf(name))), encodeHost(&HostRecord{Name: name}))
@@ -767,6 +778,10 @@ func TestForgedValuesAreRefused(t *testing.T) {
 		},
 		"a page with more behind": func() error {
 			_, err := decodePage(append(appendPage(nil, &Page{URL: "u"}), 1))
+			return err
+		},
+		"what remains of half a page": func() error {
+			_, err := remainsOf(appendPage(nil, &Page{URL: "u", Status: 200})[:20])
 			return err
 		},
 		"nothing of a host": func() error {

@@ -171,8 +171,9 @@ func rewind(path string) error {
 	if boot := bootID(); boot != "" && note.Boot == boot {
 		return nil
 	}
-	m, ok := parseMeta(note.Page)
-	if len(note.Page) < metaLen || !ok || m.size != note.Size {
+	page := append(note.Page, make([]byte, metaLen)...) // cut short, it has another sum
+	own := int64(binary.LittleEndian.Uint64(page))
+	if m, ok := parseMeta(page); !ok || m.size != note.Size || own&^1 != 0 {
 		return fmt.Errorf("checkpoint: %w", ErrCorrupt)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -180,7 +181,6 @@ func rewind(path string) error {
 		return err
 	}
 	// The other meta page is of a later commit, or torn: it must not win.
-	own := int64(binary.LittleEndian.Uint64(note.Page))
 	_, err = f.WriteAt(make([]byte, metaLen), (1-own)*note.Size)
 	if err == nil {
 		_, err = f.WriteAt(note.Page, own*note.Size)

@@ -28,15 +28,16 @@ import (
 func main() {
 	list := flag.Bool("list", false, "list guards, and try none")
 	more := flag.Bool("more", false, "try those alone of which no test is known that misses them")
+	hold := flag.Bool("hold", false, "only see which guards hold in no test: they survive")
 	with := flag.String("with", "", "packages, spaces between, whose tests too are tried")
 	flag.Parse()
-	if err := run(flag.Args(), strings.Fields(*with), *list, *more); err != nil {
+	if err := run(flag.Args(), strings.Fields(*with), *list, *more, *hold); err != nil {
 		fmt.Fprintln(os.Stderr, "guards:", err)
 		os.Exit(1)
 	}
 }
 
-func run(patterns, with []string, list, more bool) error {
+func run(patterns, with []string, list, more, hold bool) error {
 	guards, err := find(patterns)
 	if err != nil {
 		return err
@@ -65,18 +66,28 @@ func run(patterns, with []string, list, more bool) error {
 	if err != nil {
 		return err
 	}
-	survived := 0
+	note := func(g guard, result string) error {
+		if killed(result) || !strings.HasPrefix(known[g.key()], equal) {
+			known[g.key()] = result
+		}
+		fmt.Printf("%s\t%s\n", g.key(), known[g.key()])
+		return write(known)
+	}
 	for n, g := range guards {
-		if !more || !killed(known[g.key()]) {
-			result, err := try(n, g, tests)
-			if err != nil {
+		if !holds(n, tests) {
+			if err := note(g, unseen); err != nil {
 				return err
 			}
-			if killed(result) || !strings.HasPrefix(known[g.key()], equal) {
-				known[g.key()] = result
+		}
+	}
+	survived := 0
+	for n, g := range guards {
+		if !hold && holds(n, tests) && !(more && killed(known[g.key()])) {
+			result, err := try(n, g, tests)
+			if err == nil {
+				err = note(g, result)
 			}
-			fmt.Printf("%d of %d\t%s\t%s\n", n+1, len(guards), g.key(), known[g.key()])
-			if err := write(known); err != nil {
+			if err != nil {
 				return err
 			}
 		}
