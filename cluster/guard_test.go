@@ -207,22 +207,26 @@ func TestMembersThatMakeNoSenseAreNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for sentence, c := range map[string][2]string{
-		"no boot":             {"n", good},
-		"an empty boot":       {"n.", good},
-		"a long boot":         {"n." + strings.Repeat("1", 33), good},
-		"a boot with a slash": {"n.1/", good},
-		"no name":             {".1", good},
-		"a long name":         {strings.Repeat("n", 129) + ".1", good},
-		"a name with a path":  {"../n.1", good},
-		"a name with a line":  {"n\nWARN.1", good},
-		"no role":             {"n.1", `{"actors":"127.0.0.1:1"}`},
-		"another role":        {"n.1", `{"role":"king","actors":"127.0.0.1:1"}`},
-		"no address":          {"n.1", `{"role":"slave"}`},
-		"no port":             {"n.1", `{"role":"slave","actors":"127.0.0.1:0"}`},
-		"every address":       {"n.1", `{"role":"slave","actors":"0.0.0.0:1"}`},
-		"a name as address":   {"n.1", `{"role":"slave","actors":"localhost:1"}`},
-		"protocol before 1":   {"n.1", `{"role":"slave","actors":"127.0.0.1:1","protocol":-1}`},
-		"negative capacity":   {"n.1", `{"role":"slave","actors":"127.0.0.1:1","capacity":-1}`},
+		"no boot":              {"n", good},
+		"an empty boot":        {"n.", good},
+		"a long boot":          {"n." + strings.Repeat("1", 33), good},
+		"a boot with a slash":  {"n.1/", good},
+		"no name":              {".1", good},
+		"a long name":          {strings.Repeat("n", 129) + ".1", good},
+		"a name with a path":   {"../n.1", good},
+		"a name with a line":   {"n\nWARN.1", good},
+		"no role":              {"n.1", `{"actors":"127.0.0.1:1"}`},
+		"another role":         {"n.1", `{"role":"king","actors":"127.0.0.1:1"}`},
+		"no address":           {"n.1", `{"role":"slave"}`},
+		"no port":              {"n.1", `{"role":"slave","actors":"127.0.0.1:0"}`},
+		"every address":        {"n.1", `{"role":"slave","actors":"0.0.0.0:1"}`},
+		"a name as address":    {"n.1", `{"role":"slave","actors":"localhost:1"}`},
+		"protocol before 1":    {"n.1", `{"role":"slave","actors":"127.0.0.1:1","protocol":-1}`},
+		"negative capacity":    {"n.1", `{"role":"slave","actors":"127.0.0.1:1","capacity":-1}`},
+		"a crawl that is none": {"n.1", `{"role":"master","actors":"127.0.0.1:1","crawl":"a crawl"}`},
+		"a long crawl": {"n.1",
+			`{"role":"master","actors":"127.0.0.1:1","crawl":"` + strings.Repeat("0", 33) + `"}`},
+		"a consensus nowhere": {"n.1", `{"role":"master","actors":"127.0.0.1:1","consensus":"localhost"}`},
 		"no JSON":             {"n.1", `{`},
 	} {
 		if m, err := decodeMember(c[0], "g", []byte(c[1])); err == nil {
@@ -257,6 +261,18 @@ func TestOthersGossipStaysOutside(t *testing.T) {
 	}
 	if config.IPAllowed(net.ParseIP("192.0.2.1")) == nil || config.IPAllowed(net.ParseIP("127.0.0.1")) != nil {
 		t.Error("without a key others than this machine are members")
+	}
+}
+
+// TestNoGateIsAnOpenOne: whoever uses remote alone has none.
+func TestNoGateIsAnOpenOne(t *testing.T) {
+	var g *Gate
+	g.admit("127.0.0.1:1", "n.1")
+	g.bar("127.0.0.1:1", "n.1")
+	g.Doubt("127.0.0.1:1")
+	g.expel("127.0.0.1:1", "n.1")
+	if !g.Open("127.0.0.1:1") || g.barred("127.0.0.1:1") {
+		t.Error("it keeps messages out")
 	}
 }
 
@@ -453,6 +469,12 @@ func TestADamagedKeyFileChangesNothing(t *testing.T) {
 		synctest.Wait()
 		if got := strings.Join(keys.IDs(), " "); got != strings.Join(next.IDs(), " ") {
 			t.Errorf("the new keys are not read: %s", got)
+		}
+		lines := log.lines // of a file that stays as it is nothing is said
+		time.Sleep(10 * readEvery)
+		synctest.Wait()
+		if log.lines != lines {
+			t.Errorf("%d more lines in the log", log.lines-lines)
 		}
 	})
 }

@@ -103,6 +103,20 @@ func TestAdvertise(t *testing.T) {
 	}
 }
 
+// TestWithoutAKeyOnlyThisMachineReachesANode: whatever it is called.
+func TestWithoutAKeyOnlyThisMachineReachesANode(t *testing.T) {
+	for host, alone := range map[string]bool{"localhost": true, "127.0.0.1": true, "127.9.9.9": true, "::1": true,
+		"::ffff:127.0.0.1": true, "0.0.0.0": false, "::": false, "192.0.2.1": false, "henro.example": false,
+		"": false} {
+		if err := mayBind("gossip", host, 1, nil); (err == nil) != alone {
+			t.Errorf("%s: %v", host, err)
+		}
+		if err := mayBind("gossip", host, 1, NewKeys()); err != nil {
+			t.Errorf("%s, with a key: %v", host, err)
+		}
+	}
+}
+
 func TestLinesOfMemberlistKeepTheirLevel(t *testing.T) {
 	for _, c := range []struct {
 		line  string

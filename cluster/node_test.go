@@ -516,6 +516,7 @@ func TestJoinRefusesWhatCannotWork(t *testing.T) {
 		{"a join address without a port", func(o *cluster.Options) { o.JoinAddrs = []string{"host"} }, nil,
 			"host:port"},
 		{"a bind address without a port", func(o *cluster.Options) { o.Bind = "127.0.0.1" }, nil, "host:port"},
+		{"a settling time before now", func(o *cluster.Options) { o.Settle = -1 }, nil, "negative"},
 		{"a boot id with capital letters", func(o *cluster.Options) { o.Boot = "X.1" }, nil, "boot"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -331,11 +331,7 @@ func (c *kept) Close() error {
 
 // keep notes a connection whose other end was verified.
 func (k *Keys) keep(conn net.Conn, info credentials.AuthInfo) net.Conn {
-	secured, ok := info.(credentials.TLSInfo)
-	if !ok {
-		return conn
-	}
-	c := &kept{conn, k, secured.State}
+	c := &kept{conn, k, info.(credentials.TLSInfo).State} // a keeper has no others
 	k.mu.Lock()
 	if k.open == nil {
 		k.open = map[*kept]struct{}{}

@@ -65,9 +65,6 @@ func (n *Node) seekOthers() {
 // doubt makes this node look for the others at once and often, since a member at the address perhaps died: memberlist
 // takes 5–6 s to notice, and until then a restarted master knows no slave and answers none.
 func (n *Node) doubt(address string) {
-	if len(n.o.JoinAddrs) == 0 {
-		return
-	}
 	n.mu.Lock()
 	found := false
 	for key, m := range n.alive {
