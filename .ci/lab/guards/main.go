@@ -23,21 +23,25 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 func main() {
 	list := flag.Bool("list", false, "list guards, and try none")
 	more := flag.Bool("more", false, "try those alone of which no test is known that misses them")
 	hold := flag.Bool("hold", false, "only see which guards hold in no test: they survive")
+	limit := flag.Duration("limit", 10*time.Minute, "leave tests out that take longer")
+	only := flag.String("run", ".", "only tests that match; what these do not miss is not noted")
 	with := flag.String("with", "", "packages, spaces between, whose tests too are tried")
 	flag.Parse()
-	if err := run(flag.Args(), strings.Fields(*with), *list, *more, *hold); err != nil {
+	if err := run(flag.Args(), strings.Fields(*with), *list, *more, *hold, *limit, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "guards:", err)
 		os.Exit(1)
 	}
 }
 
-func run(patterns, with []string, list, more, hold bool) error {
+func run(patterns, with []string, list, more, hold bool, limit time.Duration,
+	only string) error {
 	guards, err := find(patterns)
 	if err != nil {
 		return err
@@ -62,11 +66,14 @@ func run(patterns, with []string, list, more, hold bool) error {
 	if err != nil {
 		return err
 	}
-	tests, err := record(append(patterns, with...), overlay, filepath.Join(scratch, "seen"))
+	tests, err := record(append(patterns, with...), overlay, filepath.Join(scratch, "seen"), only, limit)
 	if err != nil {
 		return err
 	}
 	note := func(g guard, result string) error {
+		if only != "." && !killed(result) {
+			return nil
+		}
 		if killed(result) || !strings.HasPrefix(known[g.key()], equal) {
 			known[g.key()] = result
 		}

@@ -29,7 +29,7 @@ type test struct {
 }
 
 // record compiles the tests of packages and runs each alone, once. What fails is left out, with a word.
-func record(patterns []string, overlay, seen string) ([]test, error) {
+func record(patterns []string, overlay, seen, only string, limit time.Duration) ([]test, error) {
 	dirs, err := goList(`{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}`, patterns)
 	if err != nil {
 		return nil, err
@@ -41,14 +41,17 @@ func record(patterns []string, overlay, seen string) ([]test, error) {
 		if out, err := compile.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("go test -c %s: %w\n%s", dir, err, out)
 		}
-		listing := exec.Command(binary, "-test.list", "^(Test|Fuzz|Example)")
+		listing := exec.Command(binary, "-test.list", only)
 		listing.Dir = dir
 		names, err := listing.Output()
 		if err != nil {
 			return nil, fmt.Errorf("tests of %s: %w", dir, err)
 		}
 		for name := range strings.FieldsSeq(string(names)) {
-			t := test{binary: binary, dir: dir, name: name, usual: 10 * time.Minute}
+			if strings.HasPrefix(name, "Benchmark") {
+				continue
+			}
+			t := test{binary: binary, dir: dir, name: name, usual: limit / 4}
 			began := time.Now()
 			out, err := runTests([]test{t}, seenVariable+"="+seen)
 			if err != nil {
