@@ -98,6 +98,9 @@ func (c *collector) begins(r *colly.Request) {
 	c.asked = true
 	r.Host = c.x.to.authority()
 	*r.URL = address(c.x.req.URL.String(), r.Host)
+	if c.ctx != nil { // nobody looks, and http.Client would copy it
+		*r.Headers = http.Header{}
+	}
 }
 
 // address is a URL for callbacks and http.Client, with this text as its String. Where net/url would have another (a
@@ -117,9 +120,11 @@ func (c *collector) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	c.x.resp.Header, c.x.resp.Proto = res.Header, res.Proto
-	if _, err := url.Parse(res.Header.Get("Location")); err != nil { // http.Client would fail
-		res.Header = maps.Clone(res.Header)
-		delete(res.Header, "Location")
+	if location := res.Header.Get("Location"); location != "" {
+		if _, err := url.Parse(location); err != nil { // http.Client would fail
+			res.Header = maps.Clone(res.Header)
+			delete(res.Header, "Location")
+		}
 	}
 	res.Request, res.Body, res.Uncompressed = req, c.x, true
 	return res, nil
