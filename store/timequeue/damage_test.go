@@ -169,6 +169,12 @@ func TestDamageOfTheQueueIsNamed(t *testing.T) {
 			v[len(v)-1] ^= 1
 			return d.done.Put(key, v)
 		}, []string{"slots", "each", "read", "at", "take"}},
+		"a bit elsewhere": {func(d *damaged) error {
+			key := blockKey(slot, 0)
+			v := bytes.Clone(d.done.Get(key))
+			v[4] ^= 3
+			return d.done.Put(key, v)
+		}, []string{"slots", "each", "read", "at", "take"}},
 		"a bit of the count": {func(d *damaged) error {
 			v := bytes.Clone(d.done.Get(slot.key()))
 			v[4] ^= 8
@@ -264,5 +270,56 @@ func TestWhatIsNoReferenceIsRefused(t *testing.T) {
 	}
 	if due := DueOf([]byte{1, 2, 3}); due != 0 {
 		t.Errorf("a record of three bytes is due at %d", due)
+	}
+}
+
+// TestWhatIsNotAskedForStays: reading ends at its limit, and neither another generation nor another page ends a record.
+func TestWhatIsNotAskedForStays(t *testing.T) {
+	db, w := openDB(t), NewWriter(ByMinute)
+	if err := db.Update(func(tx *bbolt.Tx) error {
+		err := w.Begin(tx, 1000)
+		for id := range uint32(5) {
+			w.Put(record(1005*60, id, 0))
+		}
+		if err = errors.Join(err, w.Flush()); err != nil {
+			return err
+		}
+		var refs []Ref
+		last, err := Read(tx, 2000, Ref{}, 3, func(ref Ref, _ []byte) error {
+			refs = append(refs, ref)
+			return nil
+		})
+		if err != nil || len(refs) != 3 || last != refs[2] {
+			t.Fatalf("%d records up to %v: %v", len(refs), last, err)
+		}
+		generation, slot, behind := last, last, last
+		generation.Generation++
+		slot.Slot.Opens++
+		behind.Ordinal = 5
+		for _, ref := range []Ref{generation, slot, behind} {
+			at, err := At(tx, ref)
+			taken, err2 := w.Take(ref, any)
+			if at != nil || taken != nil || err != nil || err2 != nil {
+				t.Errorf("%v: %x %v, taken %x %v", ref, at, err, taken, err2)
+			}
+		}
+		if rec, err := w.Take(last, func([]byte) bool { return false }); rec != nil || err != nil {
+			t.Errorf("another page takes %x, %v", rec, err)
+		}
+		if rec, err := At(tx, last); rec == nil || err != nil {
+			t.Errorf("%v is gone: %v", last, err)
+		}
+		return w.Flush()
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []Resolution{ByMinute, ByHour, ByDay} {
+		if slots := r.splits(1000); slots != nil {
+			t.Errorf("%d splits %v", r, slots)
+		}
+	}
+	inOrder := []Slot{{1, Days}, {2, Minutes}, {2, Hours}, {3, Minutes}, RestSlot}
+	if !slices.IsSortedFunc(inOrder, Slot.compare) {
+		t.Errorf("%v are not in order", inOrder)
 	}
 }

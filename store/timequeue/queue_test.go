@@ -312,6 +312,9 @@ func FuzzChunk(f *testing.F) {
 	c := NewChunk(nil).Add([]byte("a")).Add(make([]byte, 200))
 	c.Seal([]byte("k"))
 	f.Add([]byte(c))
+	more := append(Chunk(nil), c...)
+	binary.LittleEndian.PutUint16(more[6:], 1)
+	f.Add([]byte(more))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) < chunkHeader {
 			return

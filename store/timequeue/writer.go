@@ -250,9 +250,6 @@ func (w *Writer) Split(max int) (moved int, remain bool, err error) {
 		if t == nil || t.done == t.total {
 			continue
 		}
-		if moved >= max {
-			return moved, true, nil
-		}
 		n, err := w.split(slot, t, max-moved)
 		moved += n
 		if err != nil {
