@@ -107,6 +107,9 @@ func TestTellsWhatIsNoWARC(t *testing.T) {
 		if !errors.Is(err, warc.ErrFormat) || !errors.Is(err, warc.ErrDamaged) {
 			t.Errorf("%s: %v", sentence, err)
 		}
+		if long := len(data) > 1<<20; errors.Is(err, warc.ErrTooLarge) != long {
+			t.Errorf("%s, %d bytes: %v", sentence, len(data), err)
+		}
 	}
 	if _, err := warc.NewReader(strings.NewReader("\r\n\r\n")).Next(); err != io.EOF {
 		t.Errorf("nothing: %v", err)

@@ -3,6 +3,7 @@ package warc_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"testing"
@@ -66,6 +67,32 @@ func TestADictionaryOfOthersIsUsed(t *testing.T) {
 			if _, err := io.Copy(io.Discard, e); err != nil || e.Close() != nil {
 				t.Errorf("%s: record %d: %v", sentence, i, err)
 			}
+		}
+	}
+}
+
+// TestAFrameThatIsNoneIsDamage: cut short, followed by something else, or a dictionary that would take all memory.
+func TestAFrameThatIsNoneIsDamage(t *testing.T) {
+	skipped := func(kind uint32, size uint32, rest string) string {
+		head := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, kind), size)
+		return string(head) + rest
+	}
+	const other, ofDictionary = 0x184d2a50, 0x184d2a5d
+	for sentence, c := range map[string]struct {
+		file string
+		long bool
+	}{
+		"a head cut short":          {skipped(other, 1, "")[:6], false},
+		"less than it says":         {skipped(other, 9, "x"), false},
+		"nothing behind it":         {skipped(other, 1, "x"), false},
+		"something else behind it":  {skipped(other, 1, "xWARC/1.1\r\n\r\n"), false},
+		"a dictionary cut short":    {skipped(ofDictionary, 9, "x"), false},
+		"a dictionary of 16 MB":     {skipped(ofDictionary, 16<<20+1, "x"), true},
+		"a dictionary of all there": {skipped(ofDictionary, 1<<32-1, "x"), true},
+	} {
+		_, err := warc.NewReader(bytes.NewReader([]byte(c.file))).Next()
+		if !errors.Is(err, warc.ErrDamaged) || errors.Is(err, warc.ErrTooLarge) != c.long {
+			t.Errorf("%s: %v", sentence, err)
 		}
 	}
 }
