@@ -5,11 +5,14 @@
 //	go run ./.ci/lab/guards -list ./store/...              lists them
 //	go run ./.ci/lab/guards -more ./cmd/replay ./store/... tries those alone that no test is known to miss
 //	go run ./.ci/lab/guards -with ./cmd/embedded ./store   survivors are tried by the tests of that package too
+//	go run ./.ci/lab/guards -run Forged ./store            tries by some tests alone, as by those that are new
+//	go run ./.ci/lab/guards -hold ./store                  only sees which guards hold in no test
 //
 // Results are kept in .ci/lab/guards/results.tsv, a line for each guard: package, function, condition, and the test
-// that fails, or "survives". A person who has looked at a survivor may write "equal: why" instead, which stays as long
-// as the guard survives. A guard whose text changes is tried anew, and lines of guards that are gone go. A guard that
-// only passes an error on (if err != nil) is left out: what it guards is tried by the tests of failures.
+// that fails, or "survives"; a guard without a line has not been tried. A person who has looked at a survivor may write
+// "equal: why" instead, which stays as long as the guard survives. A guard whose text changes is tried anew, and lines
+// of guards that are gone go. A guard that only passes an error on (if err != nil) is left out: what it guards is tried
+// by the tests of failures.
 //
 // The packages are compiled once, with every guard's condition handed through tried.Guard. One run of each test alone
 // tells how long it takes and which guards hold in it: no other test can miss a guard. A guard that holds in none
