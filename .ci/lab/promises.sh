@@ -1,17 +1,23 @@
 #!/usr/bin/env bash
 # Crawls webs of hosts that answer slowly with scarce connections, in one process and with slaves, and measures by the
 # web's log what the equations promise: Σe/(C·τ), the share of revisits that come within one interval of their time, and
-# that no interval is undercut.
+# that no interval is undercut. Beside each result stands for what part of the time something waited for a processor: a
+# machine that is busy answers later, and crawls less.
 #
-#   promises.sh [SECONDS]      of each crawl, default 90; those that revisit take twice as long
-#   CASES="24 240"             which webs, of 24, 240, 2400, timetable, kill and grid (in virtual time); default: all
+#   promises.sh [SECONDS]      of each crawl, default 90; those that revisit take twice as long and more
+#   CASES="24 240"             which webs, of 24, 240, 2400, timetable, kill, admission (hosts are added until one is
+#                              refused), figures (3 to 7, drawn in FIGURES, beside those of virtual time) and grid (all
+#                              webs in virtual time); default: all
+#   GRID='S=2400,C=16'         which webs of the grid
 #   BEFORE=DIR                 programs of another commit, measured in turns with these
 set -euo pipefail
 lab=$(cd "$(dirname "$0")" && pwd)
 cd "$lab/../.."
 seconds=${1:-90}
 dir=$(mktemp -d)
-killed=
+killed= drawn= every=60
+known=100000 # how many seeds are known at the start
+judge=promises.py
 ended() { # ends what the crawl before began
 	local file
 	for file in "$dir"/crawl/*.pid; do
@@ -26,7 +32,7 @@ finish() {
 trap finish EXIT
 . "$lab/programs.sh"
 install python3 python3
-go build -o "$dir/bin/" ./cmd/henro ./.ci/lab/fakeweb ./cmd/henro-master ./cmd/henro-slave
+build "$dir/bin" ./cmd/henro ./.ci/lab/fakeweb ./cmd/henro-master ./cmd/henro-slave
 failed=0
 port=${PORT:-17860}
 
@@ -58,12 +64,14 @@ crawl() {
 	shift 7
 	rm -rf "$at"
 	mkdir -p "$at"
-	"$dir/bin/fakeweb" --hosts "$hosts" --domains "$hosts" --pages "$pages" --pareto 0 --cross 0 --redirects 0 --crawl-delays 0 \
-		--latency "$latency" --latency-jitter 0 --changing 1 --folder "$at/web" >"$at/out" &
+	"$dir/bin/fakeweb" --seed 7 --hosts "$hosts" --domains "$hosts" --pages "$pages" --pareto 0 --cross 0 --redirects 0 --crawl-delays 0 \
+		--latency "$latency" --latency-jitter 0 --changing 1 "${web[@]}" --folder "$at/web" >"$at/out" &
 	echo $! >"$at/web.pid"
 	until grep -qs '^ready' "$at/out"; do sleep 0.1; done
+	head -n "$known" "$at/web/seeds.txt" >"$at/seeds"
+	tail -n +"$((known + 1))" "$at/web/seeds.txt" >"$at/more"
 	mapfile -t flags < <(sed 's/^/--resolve=/' "$at/web/resolve.txt")
-	flags+=(--dir "$at/crawl" --allow-private --delay 1s --depth -1 --requisites off --sitemaps off --seeds "$at/web/seeds.txt"
+	flags+=(--dir "$at/crawl" --allow-private --delay 1s --depth -1 --requisites off --sitemaps off --seeds "$at/seeds"
 		--listen-http "127.0.0.1:$port" --log-level error "$@")
 	if [ ${#connections[@]} = 1 ]; then
 		"$bin/henro" crawl "${flags[@]}" --connections "${connections[0]}" --progress off >"$at/log" 2>&1 &
@@ -73,14 +81,16 @@ crawl() {
 		for i in "${!connections[@]}"; do node "$i"; done
 	fi
 	if [ -n "$killed" ]; then kills & fi
-	KILLED=$killed python3 "$lab/promises.py" "$name" "127.0.0.1:$port" "$at/web/access.log" "$for" "$(($(tr ' ' + <<<"${connections[*]}")))" "$latency" || failed=1
+	EVERY=$every HENRO=$bin/henro KILLED=$killed python3 "$lab/$judge" "$name" "127.0.0.1:$port" "$at/web/access.log" "$for" "$(($(tr ' ' + <<<"${connections[*]}")))" "$latency" || failed=1
+	[ -z "$drawn" ] || "$bin/henro" report --master "127.0.0.1:$port" --to "$drawn" "$at/crawl"
 	ended
 	port=$((port + 3))
 }
 
+web=()
 timed=(--continuous --revisit-min 60s --revisit-max 61s --revisit-first 60s)
 measure() { # PREFIX PROGRAMS
-	for case in ${CASES:-24 240 2400 timetable kill grid}; do
+	for case in ${CASES:-24 240 2400 timetable kill admission figures grid}; do
 		case $case in
 		24)
 			crawl "${1}24 hosts, one process" "$2" "$seconds" 1.0s 24 400 4
@@ -107,7 +117,24 @@ measure() { # PREFIX PROGRAMS
 				"${timed[@]}"
 			killed=
 			;;
-		grid) [ -n "$1" ] || go test ./cmd/embedded -run TestConnectionsAndTimetablesAreKept -grid -v -timeout 2h | grep promises_test.go || failed=1 ;;
+		admission)
+			known=15 judge=admission.py web=(--change-fastest 1s --change-slowest 2s)
+			crawl "${1}admission" "$2" 0 3.0s 24 4 4 "${timed[@]}"
+			known=100000 judge=promises.py web=()
+			;;
+		figures)
+			[ -z "$1" ] || continue
+			to=${FIGURES:-$dir/figures}
+			web=(--pareto 1.5 --latency-spread 0.7 --change-fastest 1m --change-slowest 20m) drawn=$to/live every=1440
+			crawl "84 hosts, figures" "$2" 600 0.6s 84 4 4 --continuous --revisit-min 1m --revisit-max 2h --revisit-first 1m-3m
+			web=() drawn= every=60
+			go test ./cmd/embedded -run TestConnectionsAndTimetablesAreKept/figures -grid -report "$to/virtual" >/dev/null || failed=1
+			python3 "$lab/figures.py" "$to/live" "$to/virtual" >"$to/promises.svg"
+			;;
+		grid)
+			[ -n "$1" ] || go test ./cmd/embedded -run "TestConnectionsAndTimetablesAreKept/${GRID:-}" -grid -v -timeout 4h |
+				grep -E '=== RUN|promises_test.go' || failed=1
+			;;
 		esac
 	done
 }

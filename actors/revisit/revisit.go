@@ -275,7 +275,7 @@ func (o *Options) Next(h *History, prior Prior, rnd *rand.Rand) time.Duration {
 	case t < o.Min:
 		t = o.Min
 	case t > o.Max:
-		t = span(between(o.Max.Seconds()*tail, o.Max.Seconds(), rnd))
+		t = span(between(max(o.Min.Seconds(), o.Max.Seconds()*tail), o.Max.Seconds(), rnd))
 	}
 	h.Interval = float32(t.Seconds())
 	return t

@@ -335,7 +335,10 @@ func TestLastModifiedIsEvidence(t *testing.T) {
 
 func TestNextIsBoundedWhateverHappened(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(*seed, 8))
-	for _, o := range []Options{DefaultOptions(), Equation4Options()} {
+	narrow := DefaultOptions()
+	narrow.Min, narrow.Max = time.Minute, time.Minute+time.Second
+	narrow.FirstMin, narrow.FirstMax = narrow.Min, narrow.Min
+	for _, o := range []Options{DefaultOptions(), Equation4Options(), narrow} {
 		if err := o.Validate(); err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"henro/actors/figures"
 	"henro/actors/politeness"
 	"henro/actors/reading"
 	"henro/cmd/embedded/crawltest"
@@ -223,18 +224,25 @@ func checkReport(t *testing.T, dir string, hosts map[string]store.HostRecord, pa
 		t.Errorf("at rest S/C is %d/%d, want all %d hosts on the 64 connections that it ran with", p.Servers,
 			p.Connections, len(hosts))
 	}
-	if *reportInto != "" {
-		if err := os.MkdirAll(*reportInto, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range r.Figures(false) {
-			for ending, write := range map[string]func(io.Writer) error{"svg": f.Chart.WriteSVG,
-				"csv": f.Chart.WriteCSV} {
-				var content bytes.Buffer
-				path := filepath.Join(*reportInto, f.Name+"."+ending)
-				if err := errors.Join(write(&content), os.WriteFile(path, content.Bytes(), 0o644)); err != nil {
-					t.Fatal(err)
-				}
+	draw(t, r, *reportInto)
+}
+
+// draw writes the figures of a report into a folder, if there is to be one.
+func draw(t *testing.T, r *figures.Report, folder string) {
+	t.Helper()
+	if folder == "" {
+		return
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Figures(false) {
+		for ending, write := range map[string]func(io.Writer) error{"svg": f.Chart.WriteSVG,
+			"csv": f.Chart.WriteCSV} {
+			var content bytes.Buffer
+			path := filepath.Join(folder, f.Name+"."+ending)
+			if err := errors.Join(write(&content), os.WriteFile(path, content.Bytes(), 0o644)); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}

@@ -34,24 +34,28 @@ const promiseFloor = time.Second
 type promised struct {
 	hosts, connections int
 	e                  time.Duration
+	uneven             bool // e is so in the mean, sizes of hosts and paces of pages differ: for figures
 }
 
 // Equations (6) to (11), by the log of the web. Where more hosts wait than there are connections, these are occupied
 // for 0.8 of the time: Σe/(C·τ). Of hosts that are called feasible 0.95 of the visits come within one interval of
 // their time. No host is asked before its interval is over, and no more requests are under way than connections.
 func TestConnectionsAndTimetablesAreKept(t *testing.T) {
-	webs := []promised{{24, 4, time.Second}}
+	webs := []promised{{24, 4, time.Second, false}}
 	if *grid {
 		webs = nil
 		for _, hosts := range []int{24, 240, 2400} {
 			for _, connections := range []int{4, 16, 64, 256} {
 				for _, e := range []int{50, 200, 1000, 3000} {
 					if hosts > connections { // else nothing is scarce
-						webs = append(webs, promised{hosts, connections, time.Duration(e) * time.Millisecond})
+						webs = append(webs, promised{hosts, connections, time.Duration(e) * time.Millisecond, false})
 					}
 				}
 			}
 		}
+	}
+	if *grid {
+		t.Run("figures", func(t *testing.T) { synctest.Test(t, promised{84, 4, 600 * time.Millisecond, true}.figures) })
 	}
 	for _, w := range webs {
 		name := fmt.Sprintf("S=%d,C=%d,e=%v", w.hosts, w.connections, w.e)
@@ -65,9 +69,16 @@ func TestConnectionsAndTimetablesAreKept(t *testing.T) {
 func (w promised) crawl(t *testing.T, pages int, lasts time.Duration, change func(*master.Options)) ([]fakeweb.Entry,
 	map[string]string) {
 	t.Helper()
-	web, err := fakeweb.New(fakeweb.Options{Seed: 7, Hosts: w.hosts, Domains: w.hosts, Pages: pages, PageBytes: 256,
+	options := fakeweb.Options{Seed: 7, Hosts: w.hosts, Domains: w.hosts, Pages: pages, PageBytes: 256,
 		LogEntries: 1 << 20, Latency: fakeweb.Latency{Mean: w.e},
-		Changes: fakeweb.Changes{Share: 1, Fastest: time.Second, Slowest: 2 * time.Second}})
+		Changes: fakeweb.Changes{Share: 1, Fastest: time.Second, Slowest: 2 * time.Second}}
+	owed := promiseFloor + w.e
+	if w.uneven {
+		options.Latency.Spread, options.Pareto = 0.7, 1.5
+		options.Changes.Fastest, options.Changes.Slowest = time.Minute, 20*time.Minute
+		owed = promiseFloor
+	}
+	web, err := fakeweb.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +94,7 @@ func (w promised) crawl(t *testing.T, pages int, lasts time.Duration, change fun
 		actortest.Pass(lasts)
 		log = web.Log()
 		for _, pace := range fakeweb.Paces(log) {
-			if pace.Shortest > 0 && pace.Shortest < promiseFloor+w.e {
+			if pace.Shortest > 0 && pace.Shortest < owed {
 				t.Errorf("%s was asked again after %v", pace.Origin, pace.Shortest)
 			}
 			host, err := node.Reading().Host(pace.Origin)
@@ -91,6 +102,13 @@ func (w promised) crawl(t *testing.T, pages int, lasts time.Duration, change fun
 				return err
 			}
 			verdicts[pace.Origin] = host.Schedule.Verdict
+		}
+		if w.uneven {
+			report, err := node.Reading().Report(ctx, time.Now())
+			if err != nil {
+				return err
+			}
+			draw(t, report, *reportInto)
 		}
 		<-ctx.Done()
 		return nil
@@ -100,15 +118,35 @@ func (w promised) crawl(t *testing.T, pages int, lasts time.Duration, change fun
 	return log, verdicts
 }
 
+// figures draws figures 3 to 7 of a crawl like that of promises.sh, case figures, after 10 minutes.
+func (w promised) figures(t *testing.T) {
+	_, verdicts := w.crawl(t, 4, 10*time.Minute, func(o *master.Options) {
+		o.Hosts.Continuous = true
+		r := &o.Hosts.Revisit
+		r.Min, r.Max, r.FirstMin, r.FirstMax = time.Minute, 2*time.Hour, time.Minute, 3*time.Minute
+		r.PriorMean = 8 * time.Minute // as --revisit-first 1m-3m says
+	})
+	counts := map[string]int{}
+	for _, verdict := range verdicts {
+		counts[verdict]++
+	}
+	t.Log(counts)
+	if counts[politeness.Feasible.String()] < w.hosts/2 {
+		t.Errorf("%v of %d hosts", counts, w.hosts)
+	}
+}
+
 // newPages: hosts with more new pages than can be visited. Connections are occupied as long as the interval (9) of the
-// hosts allows.
+// hosts allows. It is measured while each is asked four times, once each was asked twice, but for half a minute at
+// least.
 func (w promised) newPages(t *testing.T) {
-	const warm, lasts = time.Minute, 5 * time.Minute
-	log, _ := w.crawl(t, 400, lasts, func(*master.Options) {})
+	interval := max(promiseFloor+w.e, w.e*time.Duration(w.hosts)/time.Duration(w.connections))
+	warm, span := max(30*time.Second, 2*interval), max(30*time.Second, 4*interval)
+	log, _ := w.crawl(t, 400, warm+span, func(*master.Options) {})
 	begun := log[0].Start.Add(warm)
 	log = slices.DeleteFunc(log, func(e fakeweb.Entry) bool { return e.Start.Before(begun) })
 	most, took := together(log)
-	use := took.Seconds() / (float64(w.connections) * (lasts - warm).Seconds())
+	use := took.Seconds() / (float64(w.connections) * span.Seconds())
 	t.Logf("%d requests, at most %d together, Σe/(C·τ) %.2f of %.2f", len(log), most, use, w.bears())
 	if most > w.connections {
 		t.Errorf("%d requests were under way on %d connections", most, w.connections)
@@ -129,10 +167,14 @@ func (w promised) bears() float64 {
 // revisits: hosts whose timetables ask for 0.7 of what connections and intervals bear. The time queue lets a page come
 // a minute after its time, which is not counted as late.
 func (w promised) revisits(t *testing.T) {
-	const pages, share = 6, 0.7
+	const share = 0.7
+	pages, rounds := 6, time.Duration(6)
+	if w.hosts > 240 {
+		pages, rounds = 3, 4
+	}
 	perHost := w.bears() * float64(w.connections) / w.e.Seconds() / float64(w.hosts)
-	every := max(time.Minute, time.Duration(pages/(share*perHost)*float64(time.Second)))
-	log, verdicts := w.crawl(t, pages, 6*every, func(o *master.Options) {
+	every := max(time.Minute, time.Duration(float64(pages)/(share*perHost)*float64(time.Second)))
+	log, verdicts := w.crawl(t, pages, rounds*every, func(o *master.Options) {
 		o.Hosts.Continuous = true
 		r := &o.Hosts.Revisit
 		r.Min, r.Max, r.FirstMin, r.FirstMax, r.PriorMean = every, every+time.Second, every, every, every
