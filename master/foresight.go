@@ -214,7 +214,7 @@ func (f *foresight) left(r *store.HostRecord, o *host.Options, now time.Time) fo
 		s = politeness.State{}
 	}
 	_, mean, _ := s.Took()
-	h := forecast.Host{Name: r.Name, Waiting: r.Waiting, Cycle: s.Pace(&o.Politeness) + mean, Took: mean,
+	h := forecast.Host{Name: r.Name, Waiting: r.Waiting, Cycle: s.Cycle(&o.Politeness, mean), Took: mean,
 		Rest: max(0, s.BackoffUntil().Sub(now)), Failing: !reading.Ails(r, &s, o.Continuous).IsZero()}
 	h.Yet, h.Grows = forecast.Yet(r.Waiting, forecast.Figures{Known: r.Known, Visited: r.Visited}, f.older.hosts[r.ID],
 		f.newer.hosts[r.ID])

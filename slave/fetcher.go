@@ -12,6 +12,7 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/floor"
+	"henro/actors/politeness"
 	"henro/messages"
 	"henro/slave/cookies"
 	"henro/slave/fetch"
@@ -44,8 +45,11 @@ type (
 		cut bool
 	}
 	goOn    struct{} // a rest or the lease is over, or there is a connection
-	fetched struct{ response *fetch.Response }
-	parsed  struct { // by a Parser
+	fetched struct {
+		response *fetch.Response
+		lane     *lane
+	}
+	parsed struct { // by a Parser
 		file   *walk.File   // of the host's rules; nil: it was a page
 		follow []walk.Visit // links on this host that the page's depth allows
 	}
@@ -58,8 +62,9 @@ const maxLight = 256 << 10
 // fullRest is how long a lease that keeps too much waits before it looks again.
 const fullRest = 50 * time.Millisecond
 
-// Fetcher is the actor that works on one host under one lease, one request at a time, as package walk decides. It is
-// queued for a connection of the slave, which it holds for the time of one request.
+// Fetcher is the actor that works on one host under one lease, as package walk decides, one request at a time, but for
+// hosts that consent to several. For each it is queued for a connection of the slave, which it holds for the time of
+// the request.
 //
 //	          goOn              goOn             fetched
 //	resting ─────────► queued ──────► fetching ────────► resting
@@ -82,11 +87,18 @@ type Fetcher struct {
 	finished bool
 
 	heldUntil atomic.Pointer[time.Time] // the lease's end, for the goroutine of a request
-	startedAt time.Time                 // of the last request
-	place     place                     // at the gate
+	lanes     []lane                    // as many as requests may be under way
+	next      *lane                     // of the next request; nil: none is free
 	timer     floor.Timer
-	cancel    context.CancelFunc // ends the last request
+	context   context.Context    // of the requests under way
+	cancel    context.CancelFunc // ends them, and with them the lease
 	flying    sync.WaitGroup
+}
+
+// lane is the way of one request at a time.
+type lane struct {
+	place             // at the gate
+	visit *walk.Visit // under way; nil: none is
 }
 
 func fetcherProps(a *assignment) *actor.Props {
@@ -94,8 +106,10 @@ func fetcherProps(a *assignment) *actor.Props {
 }
 
 func newFetcher(a *assignment) *Fetcher {
-	return &Fetcher{assignment: a, place: place{gate: a.gate}, cancel: func() {},
+	f := &Fetcher{assignment: a,
 		log: a.log.WithFields(logrus.Fields{"actor": "fetcher", "host": a.task.Host, "lease": a.task.Lease})}
+	f.context, f.cancel = context.WithCancel(context.Background())
+	return f
 }
 
 // Receive is the table of contents.
@@ -130,17 +144,22 @@ func (f *Fetcher) hear(ctx actor.Context) {
 	case *parsed:
 		f.walk.Parsed(time.Now(), m.file, m.follow)
 	case *fetched:
-		f.cancel()
-		f.take(ctx, m.response)
+		v := m.lane.visit
+		m.lane.visit = nil
+		f.take(ctx, v, m.response)
 	}
 }
 
 // Failed implements floor.Restartable: the next start gives the lease back.
-func (f *Fetcher) Failed(actor.Context, any) {
-	if f.walk == nil {
+func (f *Fetcher) Failed(_ actor.Context, message any) {
+	if f.walk == nil || len(f.walk.Asked()) == 0 {
 		return
 	}
-	if v := f.walk.Asked(); v != nil && v.File == nil {
+	v := f.walk.Asked()[0]
+	if m, ok := message.(*fetched); ok && m.lane.visit != nil {
+		v = m.lane.visit
+	}
+	if v.File == nil {
 		f.broke = v.Visited(messages.Reason_NOT_PARSED)
 	}
 }
@@ -159,7 +178,10 @@ func (f *Fetcher) start(ctx actor.Context) {
 	var malformed []*messages.PageVisited
 	f.walk, malformed = walk.New(time.Now(), walk.Lease{Task: f.task, Until: f.until, Links: f.links})
 	root, self := ctx.ActorSystem().Root, ctx.Self()
-	f.place.called = func() { root.Send(self, &goOn{}) }
+	f.lanes = make([]lane, min(max(1, f.task.Parallel), politeness.MaxParallel))
+	for i := range f.lanes {
+		f.lanes[i].place = place{gate: f.gate, called: func() { root.Send(self, &goOn{}) }}
+	}
 	f.heldUntil.Store(&f.until)
 	f.jar = f.rules.jar(f.task, time.Now())
 	for _, v := range malformed {
@@ -173,14 +195,29 @@ func (f *Fetcher) stop() {
 	f.timer.Stop()
 	f.cancel()
 	f.flying.Wait()
-	f.place.move(away)
+	for i := range f.lanes {
+		f.lanes[i].move(away)
+	}
+}
+
+// leave gives up the connection that the next request has or waits for; the host rests, or it is away.
+func (f *Fetcher) leave(to standing) {
+	if f.next != nil {
+		f.next.move(to)
+	}
 }
 
 // goOn does what is next, whatever has come.
 func (f *Fetcher) goOn(ctx actor.Context) {
+	for i := range f.lanes {
+		if l := &f.lanes[i]; f.next == nil && l.visit == nil {
+			f.next = l
+		}
+	}
 	now := time.Now()
 	switch f.walk.Step(now, f.kept.window.behind() || f.rules.client.Scarce()) {
 	case walk.Await: // the lease ends with the request under way, unless it is renewed meanwhile
+		f.leave(away)
 		if walk.Held(now, f.walk.Until) {
 			f.timer.After(ctx, f.walk.Until.Sub(now), &goOn{})
 		} else {
@@ -189,22 +226,25 @@ func (f *Fetcher) goOn(ctx actor.Context) {
 	case walk.Rest:
 		rest := f.walk.At().Sub(now)
 		f.rules.client.Rests(f.task.Host, rest)
-		f.place.move(rests)
+		f.leave(rests)
+		if len(f.walk.Asked()) > 0 { // they end with the lease
+			rest = min(rest, f.walk.Until.Sub(now))
+		}
 		f.timer.After(ctx, rest, &goOn{})
 	case walk.Ask:
 		switch {
 		case f.kept.full():
-			f.place.move(away)
+			f.leave(away)
 			f.timer.After(ctx, fullRest, &goOn{})
-		case f.place.take(f.walk.At()):
-			f.ask(ctx)
+		case f.next.take(f.walk.At()):
+			f.ask(ctx, now)
 		default:
 			f.timer.After(ctx, f.walk.Until.Sub(now), &goOn{})
 		}
 	case walk.Wait:
-		f.place.move(away)
+		f.leave(away)
 	case walk.End:
-		f.place.move(away)
+		f.leave(away)
 		f.made(ctx, &messages.Fact{Finished: f.walk.Finished()})
 		f.rules.client.Forget(f.task.Host) // perhaps another slave comes next
 		ctx.Send(f.slave, &fetcherGone{lease: f.task.Lease})
@@ -213,8 +253,8 @@ func (f *Fetcher) goOn(ctx actor.Context) {
 }
 
 // ask starts a request, if one of what waits may be made.
-func (f *Fetcher) ask(ctx actor.Context) {
-	next, denied := f.walk.Ask()
+func (f *Fetcher) ask(ctx actor.Context, now time.Time) {
+	next, denied := f.walk.Ask(now)
 	for _, v := range denied {
 		f.made(ctx, &messages.Fact{Visited: v})
 	}
@@ -232,10 +272,10 @@ func (f *Fetcher) made(ctx actor.Context, m *messages.Fact) {
 
 // request gives the blocking to a goroutine, which answers with fetched.
 func (f *Fetcher) request(ctx actor.Context, v *walk.Visit) {
-	f.startedAt = time.Now()
+	l := f.next
+	f.next = nil
 	root, self, client := ctx.ActorSystem().Root, ctx.Self(), f.rules.client
-	var fetchContext context.Context
-	fetchContext, f.cancel = context.WithCancel(context.Background())
+	l.visit = v
 	if f.closes {
 		client.Forget(f.task.Host)
 	}
@@ -247,9 +287,9 @@ func (f *Fetcher) request(ctx actor.Context, v *walk.Visit) {
 		// the process may be stopped between here and the writing
 		Permit: func() bool { return walk.Held(time.Now(), *f.heldUntil.Load()) }}
 	f.flying.Go(func() {
-		response := f.fetch(fetchContext, client, request)
-		f.place.move(away)
-		root.Send(self, &fetched{response})
+		response := f.fetch(f.context, client, request)
+		l.move(away)
+		root.Send(self, &fetched{response, l})
 	})
 }
 
@@ -269,17 +309,16 @@ func (f *Fetcher) fetch(ctx context.Context, client *fetch.Client, request fetch
 }
 
 // take hands a response to a Parser, if it is an answer.
-func (f *Fetcher) take(ctx actor.Context, r *fetch.Response) {
-	v := f.walk.Asked()
+func (f *Fetcher) take(ctx actor.Context, v *walk.Visit, r *fetch.Response) {
 	f.closes = f.closes || r.Stale // such a host gets a new connection for each request: this happens once a lease
-	if !f.walk.Answered(time.Now(), answer(r)) {
+	if !f.walk.Answered(time.Now(), v, answer(r)) {
 		return
 	}
 	if f.jar != nil {
 		f.jar.Set(r.URL.String(), r.Header["Set-Cookie"], time.Now())
 	}
 	f.order++
-	job := &parse{assignment: f.assignment, order: f.order, response: r, started: f.startedAt, visit: v}
+	job := &parse{assignment: f.assignment, order: f.order, response: r, started: v.At, visit: v}
 	if v.File == nil {
 		job.visited = v.Visited(r.Reason)
 		if f.jar != nil {

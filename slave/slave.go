@@ -10,7 +10,8 @@
 //	      facts, until stored
 //
 // Invariants:
-//   - one lease, one Fetcher, one request at a time, and no more requests than connections;
+//   - one lease, one Fetcher, one request at a time but for hosts that consent to several, and no more requests than
+//     connections;
 //   - the lease's end is looked at on the monotonic and the wall clock right before each request, since the monotonic
 //     clock stands still while a machine sleeps;
 //   - a lease counts from the moment this slave asked for it, so it never ends later here than at the master;

@@ -104,7 +104,7 @@ first=$(seen 200 /members/)
 crawl rest $site/ "${basic[@]}" --cookies 127.0.0.1
 check "and a restart, which asks for no login" "$((first + $(seen 200 /members/))) $(seen 200 /login) $(seen 403 /)" "6 0 0"
 curl -s -c "$work/cookies.txt" $site/login >/dev/null
-crawl file $site/members/ --cookie-file "$work/cookies.txt"
+crawl file $site/members/ --cookies "@$work/cookies.txt"
 check "a cookie file of curl's" "$(seen 200 /members/) $(seen 200 /login) $(seen 403 /)" "6 0 0"
 for kind in "http $((port + 1))" "socks5 $((port + 2))"; do
 	read -r scheme at <<<"$kind"

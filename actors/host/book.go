@@ -229,6 +229,7 @@ func (b *Book) restore(m *protocol.HostRestored) {
 			panic(fmt.Errorf("politeness of %s: %w", b.name, err))
 		}
 	}
+	b.clock.SetParallel(b.o.parallel(b.name))
 	b.clock.SetBack(back)
 	b.clock.Allow(m.Record.NextAllowed.Add(-back))
 	if b.now.Before(b.record.RobotsUntil) {

@@ -147,7 +147,8 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 		RequisiteIntervalNs: int64(b.clock.requisiteInterval()),
 		PageLimit:           int32(b.clock.pageLimit(b.loan.lend.order)),
 		Verdict:             b.clock.Verdict(&b.o.Politeness, &b.o.Revisit, b.line.fresh > 0).String(),
-		Ratio:               b.o.Politeness.Pace(), Prefixes: region.Prefixes,
+		Ratio:               b.o.Politeness.Pace(b.clock.Parallel()), Prefixes: region.Prefixes,
+		Parallel:     uint32(b.clock.Parallel()),
 		MaxRedirects: uint32(b.o.Admission.MaxRedirects),
 		Cookies:      b.record.Cookies,
 		Follow: b.o.Follow && m.Whole && region.Outside == scope.In && listed <= maxStopBytes &&

@@ -3,18 +3,23 @@ package host
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"henro/actors/admission"
 	"henro/actors/politeness"
 	"henro/actors/revisit"
 	"henro/actors/stoplist"
+	"henro/messages/weburl"
 )
 
 // Options are what every Host of a crawl goes by.
 type Options struct {
 	Politeness politeness.Options
 	Revisit    revisit.Options
+	// how many requests may be under way at once to the hosts that consent, by name, by .name for all below it too, or
+	// by scheme://name:port; to others one
+	Parallel   map[string]int
 	Admission  admission.Rules // which links are taken
 	Stop       stoplist.Options
 	URLRules   URLRules
@@ -83,6 +88,17 @@ func (o *Options) UntilGivenUp(failures int) (left time.Duration) {
 		left += rest
 	}
 	return left
+}
+
+// parallel is how many requests may be under way at once to a host; 0: one.
+func (o *Options) parallel(host string) int {
+	u, _ := weburl.Parse(host + "/")
+	name := strings.Trim(u.Hostname(), "[]")
+	n := max(o.Parallel[host], o.Parallel[name])
+	for at := true; n == 0 && at; _, name, at = strings.Cut(name, ".") {
+		n = o.Parallel["."+name]
+	}
+	return n
 }
 
 // maxBudget bounds PageBudget: what a slave may have reported under a lease is remembered until it ends.

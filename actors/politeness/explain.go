@@ -28,8 +28,8 @@ func ratio(v float64) string {
 
 // paced says which term of the interval is the largest.
 func (s *State) paced(o *Options) speech.Sentence {
-	interval := s.Interval(o)
-	floor, resources, delay := o.floor(s.pages), times(s.took, o.Pace()), min(s.crawlDelay, o.MaxCrawlDelay)
+	interval, pace := s.Interval(o), o.Pace(s.Parallel())
+	floor, resources, delay := o.floor(s.pages), times(s.took, pace), min(s.crawlDelay, o.MaxCrawlDelay)
 	switch {
 	case s.dead:
 		return speech.Say("%d visits in a row found no host: it is given up, but for probes", s.absences)
@@ -38,7 +38,7 @@ func (s *State) paced(o *Options) speech.Sentence {
 	case o.Floor == 0:
 		return speech.Say("hosts of one's own are not paced")
 	case resources == interval:
-		return speech.Say("%.4g times the %s that the latest fetch took", o.Pace(), s.took)
+		return speech.Say("%.4g times the %s that the latest fetch took", pace, s.took)
 	case delay == interval && s.crawlDelay > o.MaxCrawlDelay:
 		return speech.Say("its Crawl-delay of %s, of which no more is obeyed", s.crawlDelay)
 	case delay == interval && delay > floor:

@@ -16,10 +16,11 @@ import (
 //	took, mean, worst, crawl-delay (nanoseconds), lastOK, next, rest (unix milliseconds), late
 //
 // then a byte (bit 0: sitemaps and feeds, bit 1: Last-Modified, bit 2: what was announced of the changes, bit 3:
-// notices, bit 4: what notices announced of the changes) and the revisit.Claims that it names, the number of requisites
-// among the pages, revisit.Trust and revisit.Rates as they marshal themselves. A host of one page takes some 50 bytes,
-// 100 when it has a track record. Before revisit.Trust stands the length of template.Groups, 0 for none, and they as
-// they marshal themselves. Version 6 has no late, and is read; others are not.
+// notices, bit 4: what notices announced of the changes) and the revisit.Claims that it names, with its bit 5 how many
+// requests may be under way at once, the number of requisites among the pages, revisit.Trust and revisit.Rates as they
+// marshal themselves. A host of one page takes some 50 bytes, 100 when it has a track record. Before revisit.Trust
+// stands the length of template.Groups, 0 for none, and they as they marshal themselves. Version 6 has no late, and is
+// read; others are not.
 const version = 7
 
 // MarshalBinary returns s.
@@ -40,6 +41,10 @@ func (s *State) MarshalBinary() ([]byte, error) {
 			return nil, err
 		}
 	}
+	if s.parallel > 1 {
+		b[claims] |= parallelBit
+		b = append(b, s.parallel)
+	}
 	b = binary.AppendUvarint(b, s.requisites)
 	var groups []byte
 	if s.groups != nil {
@@ -58,7 +63,10 @@ func (t *Timetable) claims() [5]*revisit.Claims {
 	return [...]*revisit.Claims{&t.hints, &t.modified, &t.recall, &t.told, &t.foretold}
 }
 
-const fieldCount = 14
+const (
+	fieldCount  = 14
+	parallelBit = 32
+)
 
 func (s *State) fields() [fieldCount]uint64 {
 	absences := uint64(s.absences) << 1
@@ -103,7 +111,7 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	}
 	var n State
 	var err error
-	if len(b) == 0 || b[0] > 31 {
+	if len(b) == 0 || b[0] >= 2*parallelBit {
 		return fmt.Errorf("%w: claims", ErrCorrupt)
 	}
 	which := b[0]
@@ -115,6 +123,12 @@ func (s *State) UnmarshalBinary(b []byte) error {
 		if b, err = c.Decode(b); err != nil {
 			return fmt.Errorf("%w: %w", ErrCorrupt, err)
 		}
+	}
+	if which&parallelBit != 0 {
+		if len(b) == 0 || b[0] > MaxParallel {
+			return fmt.Errorf("%w: requests at once", ErrCorrupt)
+		}
+		n.parallel, b = b[0], b[1:]
 	}
 	v, used := binary.Uvarint(b)
 	if used <= 0 || v > math.MaxInt64 {
@@ -140,8 +154,8 @@ func (s *State) UnmarshalBinary(b []byte) error {
 		visits: f[3], failures: uint32(f[4]), absences: uint32(f[5] >> 1),
 		dead: f[5]&1 == 1,
 		took: time.Duration(f[6]), mean: time.Duration(f[7]), worst: time.Duration(f[8]),
-		crawlDelay: time.Duration(f[9]),
-		lastOK:     int64(f[10]), next: int64(f[11]), rest: int64(f[12]),
+		crawlDelay: time.Duration(f[9]), parallel: n.parallel,
+		lastOK: int64(f[10]), next: int64(f[11]), rest: int64(f[12]),
 	}
 	return nil
 }

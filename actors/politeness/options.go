@@ -109,10 +109,14 @@ func (o *Options) Ratio() float64 {
 }
 
 // Pace returns how long a host rests from the end of a visit on, in times of what that took, so that I ≥ (S/C)·e from
-// its start on: S/C − 1, and 0 when hosts of one's own are not paced.
-func (o *Options) Pace() float64 {
-	if o.Floor == 0 {
+// its start on: S/C − 1, and 0 when hosts of one's own are not paced. With n > 1 visits at once it is from start to
+// start, (S/C)/n.
+func (o *Options) Pace(n int) float64 {
+	switch {
+	case o.Floor == 0:
 		return 0
+	case n > 1:
+		return o.Ratio() / float64(n)
 	}
 	return o.Ratio() - 1
 }

@@ -15,6 +15,10 @@
 // its answers, our connections or the interval that it is owed (Verdict), and its pages must be visited less often: see
 // Relief.
 //
+// A host whose operator consents (SetParallel) may be asked n requests at once (§6.3), each as a host of its own under
+// (9), so that (11) is R ≥ (S/C)/n. From one start to the next are then max(floor, (S/C)·e/n, crawl-delay). While it is
+// not well it is asked one at a time.
+//
 // The unit of politeness is whatever one State is kept for: a host; or one address or registrable domain, when the
 // crawl lets all their names share a clock.
 //
@@ -88,6 +92,7 @@ type State struct {
 	failures   uint32 // level of back-off: up by one with each failure, halved by each success
 	absences   uint32 // visits in a row that found no host
 	dead       bool   // they reached Options.DeadAfter
+	parallel   uint8  // requests that may be under way at once; 0: one
 	lastOK     int64  // unix milliseconds of the latest visit that found the host well, 0: none
 	next       int64  // unix milliseconds from which it may be asked
 	rest       int64  // unix milliseconds until which it rests after failures
@@ -102,9 +107,26 @@ func (s *State) Failures() int { return int(s.failures) }
 // SetCrawlDelay notes what robots.txt asks for; 0 when it asks for nothing.
 func (s *State) SetCrawlDelay(d time.Duration) { s.crawlDelay = max(d, 0) }
 
-// Interval returns the least time from the end of a request to the start of the next.
+// MaxParallel bounds the requests that are under way at once to a host.
+const MaxParallel = 16
+
+// SetParallel notes how many requests may be under way at once to a host that is well; 0 stands for one.
+func (s *State) SetParallel(n int) { s.parallel = uint8(min(n, MaxParallel)) }
+
+// Parallel returns how many requests may be under way at once now.
+func (s *State) Parallel() int {
+	if s.failures > 0 {
+		return 1
+	}
+	return s.atOnce()
+}
+
+func (s *State) atOnce() int { return max(1, int(s.parallel)) }
+
+// Interval returns the least time from the end of a request to the start of the next, or from one start to the next if
+// several may be under way.
 func (s *State) Interval(o *Options) time.Duration {
-	return max(s.pace(o, s.took), s.backoff(o))
+	return max(s.Pace(o), s.backoff(o))
 }
 
 // RequisiteInterval returns the least time before a request for a requisite.
@@ -112,28 +134,28 @@ func (s *State) RequisiteInterval(o *Options) time.Duration {
 	if o.RequisiteFloor == 0 {
 		return s.Interval(o)
 	}
-	return max(o.RequisiteFloor, s.wishes(o, s.took), s.backoff(o))
+	return max(o.RequisiteFloor, s.wishes(o, s.took, s.Parallel()), s.backoff(o))
 }
 
-// pace is the interval without back-off, for visits that take e. It is 0 where nothing is owed.
-func (s *State) pace(o *Options, e time.Duration) time.Duration {
+// pace is the interval without back-off, for visits that take e, n at once. It is 0 where nothing is owed.
+func (s *State) pace(o *Options, e time.Duration, n int) time.Duration {
 	if o.Floor == 0 {
 		return 0
 	}
-	return max(o.floor(s.pages), s.wishes(o, e))
+	return max(o.floor(s.pages), s.wishes(o, e, n))
 }
 
 // wishes is the pace without the floor.
-func (s *State) wishes(o *Options, e time.Duration) time.Duration {
+func (s *State) wishes(o *Options, e time.Duration, n int) time.Duration {
 	if o.Floor == 0 {
 		return 0
 	}
-	return max(times(e, o.Pace()), min(s.crawlDelay, o.MaxCrawlDelay))
+	return max(times(e, o.Pace(n)), min(s.crawlDelay, o.MaxCrawlDelay))
 }
 
 // Pace returns the interval without back-off: what others who share the host's clock have to wait for after a visit of
 // it.
-func (s *State) Pace(o *Options) time.Duration { return s.pace(o, s.took) }
+func (s *State) Pace(o *Options) time.Duration { return s.pace(o, s.took, s.Parallel()) }
 
 // backoff is BackoffBase·2^(n−1) for n unforgiven failures, the time between probes for a dead host.
 func (s *State) backoff(o *Options) time.Duration {
@@ -166,13 +188,19 @@ func (s *State) Observe(o *Options, v Visit, started time.Time) {
 		s.absences = 0
 	}
 	s.dead = o.DeadAfter > 0 && s.absences >= uint32(o.DeadAfter)
+	// what was under way with the failure for which the host rests says nothing new of it
+	beside := s.parallel > 1 && started.Before(s.BackoffUntil())
 	if v.Outcome.well() {
-		s.failures /= 2
+		if !beside {
+			s.failures /= 2
+		}
 		s.lastOK = max(0, ended.UnixMilli())
 	} else {
 		rest := min(v.RetryAfter, o.MaxRetryAfter)
 		if v.Outcome.absent() || !v.OwnRetry {
-			s.failures = min(s.failures+1, maxLevel)
+			if !beside || s.failures == 0 {
+				s.failures = min(s.failures+1, maxLevel)
+			}
 			rest = max(rest, s.jittered(o, s.backoff(o), started))
 		}
 		s.rest = max(s.rest, after(ended, rest))
@@ -274,7 +302,7 @@ func (s *State) Judge(o *Options, load float64, newWait bool) Verdict {
 			return Behind
 		}
 		return Feasible
-	case upper < times(s.worst, 1+ample.Pace()):
+	case upper < s.least(&ample):
 		return Overloaded
 	case s.cycle(&ample) < s.cycle(o):
 		return NeedsConnections
@@ -289,7 +317,21 @@ func (s *State) passedOver(at time.Time) bool {
 }
 
 // cycle is the time from the start of one request to that of the next, back-off left out.
-func (s *State) cycle(o *Options) time.Duration { return s.pace(o, s.worst) + s.worst }
+func (s *State) cycle(o *Options) time.Duration { return s.Cycle(o, s.worst) }
+
+// Cycle is the same for visits that take e.
+func (s *State) Cycle(o *Options, e time.Duration) time.Duration {
+	pace := s.pace(o, e, s.atOnce())
+	if n := s.atOnce(); n > 1 {
+		return max(pace, e/time.Duration(n))
+	}
+	return pace + e
+}
+
+// least is the cycle that the time of the answers alone asks for.
+func (s *State) least(o *Options) time.Duration {
+	return times(s.worst, (1+o.Pace(1))/float64(s.atOnce()))
+}
 
 // R returns (1/L)/max e, +Inf while one of them is not known.
 func (s *State) R() float64 {

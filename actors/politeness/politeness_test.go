@@ -185,6 +185,55 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// Of a host that is asked n requests at once each is one of a host of its own (9); what is owed to it holds between
+// starts. What was under way when it began to rest neither lengthens the rest nor forgives it.
+func TestAHostThatIsAskedSeveralTimesAtOnce(t *testing.T) {
+	o := DefaultOptions()
+	o.Floor, o.Jitter = time.Second, 0
+	var s State
+	s.AddPage(4 * time.Second)
+	s.Observe(&o, Visit{Took: 6 * time.Second}, start)
+	if got := s.Judge(&o, s.Load(), false); got != Overloaded || s.R() >= 1 {
+		t.Errorf("asked alone it is %v, R = %v", got, s.R())
+	}
+	s.SetParallel(5)
+	b, err := s.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.UnmarshalBinary(b); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		floor, delay, cycle time.Duration
+		verdict             Verdict
+	}{
+		{time.Second, 0, 3600 * time.Millisecond, Feasible}, // (S/C)·e/5
+		{5 * time.Second, 0, 5 * time.Second, NeedsInterval},
+		{time.Second, 10 * time.Second, 10 * time.Second, NeedsInterval},
+		{0, 0, 1200 * time.Millisecond, Feasible},
+	} {
+		o := o
+		o.Floor = c.floor
+		s.SetCrawlDelay(c.delay)
+		if got := s.Judge(&o, s.Load(), false); got != c.verdict || s.Cycle(&o, 6*time.Second) != c.cycle {
+			t.Errorf("floor %v, Crawl-delay %v: one every %v, %v", c.floor, c.delay, s.Cycle(&o, 6*time.Second), got)
+		}
+	}
+	s.SetCrawlDelay(0)
+	s.Observe(&o, Visit{Took: time.Second, Outcome: Throttled}, start)
+	for i, outcome := range []Outcome{Throttled, OK, Throttled, OK} {
+		s.Observe(&o, Visit{Took: 2 * time.Second, Outcome: outcome}, start.Add(time.Duration(i)*time.Second/4))
+	}
+	if s.Failures() != 1 || s.Parallel() != 1 {
+		t.Errorf("one 429 and what was under way beside it: level %d, %d at once", s.Failures(), s.Parallel())
+	}
+	s.Observe(&o, Visit{Took: time.Second}, s.NextAllowed())
+	if s.Failures() != 0 || s.Parallel() != 5 {
+		t.Errorf("it answers again: level %d, %d at once", s.Failures(), s.Parallel())
+	}
+}
+
 func TestBackOffDoublesAndIsForgiven(t *testing.T) {
 	o := DefaultOptions()
 	o.Jitter = 0

@@ -108,6 +108,9 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 		says = append(says, speech.Say("It may be asked now."))
 	}
 	says = append(says, speech.Say("It gets %s.", s.Explain(o, verdict)))
+	if n := s.Parallel(); n > 1 {
+		says = append(says, speech.Say("Since its operator consents, up to %d requests may be under way at once.", n))
+	}
 	if out.RestUntil.After(now) && !out.RestUntil.Before(h.NextAllowed) && !s.Dead() {
 		says = append(says,
 			speech.Say("It rests for another %s: each failure doubles the rest, each success forgives half of them.",

@@ -65,6 +65,7 @@ type Crawl struct {
 	Revisit      revisit.Options
 	Sitemaps     string
 	Politeness   string
+	Parallel     []string
 	Near         string
 	URLRules     string
 	Aliases      string
@@ -108,6 +109,9 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"pace of a crawl: polite, or archive (a minute between requests, 5 s for large hosts)")
 	f.StringVar(&c.Politeness, "politeness", string(o.Unit),
 		"what shares one clock: host, ip (all names of one address) or domain (all names of one registrable domain)")
+	f.StringArrayVar(&c.Parallel, "parallel", nil,
+		fmt.Sprintf("how many requests may be under way at once, %d at most, where the operator of a host consents: "+
+			"`HOST=N`, with HOST as for --cookies (repeatable)", politeness.MaxParallel))
 	f.IntVar(&c.Retries, "retries", o.Hosts.Retries, "failed visits of a page before it is given up")
 	f.DurationVar(&c.RetryWait, "retry-wait", o.Hosts.RetryWait,
 		"time before the first retry; doubled for each further one")
@@ -235,6 +239,9 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		}
 		o.Hours = append(o.Hours, w)
 	}
+	if o.Hosts.Parallel, err = atOnce(c.Parallel); err != nil {
+		return o, err
+	}
 	o.Hosts.Again, o.RoundEvery = c.Again, c.Every
 	o.Hosts.Continuous, o.Hosts.Retries, o.Hosts.RetryWait, o.Hosts.Patience, o.Hosts.PageBudget = c.Continuous,
 		c.Retries, c.RetryWait, c.Patience, c.PageBudget
@@ -316,6 +323,23 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		return o, Usage("--stop-after: %v", err)
 	}
 	return o, nil
+}
+
+// atOnce reads how many requests may be under way at once to which hosts.
+func atOnce(consents []string) (map[string]int, error) {
+	all := make(map[string]int, len(consents))
+	for _, text := range consents {
+		name, number, _ := strings.Cut(text, "=")
+		n, err := strconv.Atoi(number)
+		if err == nil && (n < 1 || n > politeness.MaxParallel) {
+			err = fmt.Errorf("want 1 to %d", politeness.MaxParallel)
+		}
+		if err := errors.Join(err, checkHosts(name)); err != nil {
+			return nil, Usage("--parallel %q: want HOST=N: %v", text, err)
+		}
+		all[name] = n
+	}
+	return all, nil
 }
 
 // politeness makes the pace of a crawl out of the flags.

@@ -184,11 +184,17 @@ func given(f *pflag.Flag) (value []string, err error) {
 	if len(value) == 0 || f.Value.String() == f.DefValue {
 		return nil, nil
 	}
-	if kind, _ := pflag.UnquoteUsage(f); kind == "FILE" {
-		for i, name := range value {
-			if value[i], err = filepath.Abs(name); err != nil {
-				return nil, err
-			}
+	kind, _ := pflag.UnquoteUsage(f)
+	for i, name := range value {
+		name, isFile := strings.CutPrefix(name, "@")
+		if !isFile && kind != "FILE" {
+			continue
+		}
+		if name, err = filepath.Abs(name); err != nil {
+			return nil, err
+		}
+		if value[i] = name; isFile {
+			value[i] = "@" + name
 		}
 	}
 	return value, nil

@@ -34,9 +34,7 @@ func secretFlags(f *pflag.FlagSet, r *messages.FetchRules) {
 			"has one a line (repeatable)")
 	f.StringArrayVar(&r.CookieHosts, "cookies", nil,
 		"keep the cookies of `HOST` and send them back: example.org, .example.org with those below it, or "+
-			"https://example.org:8443 (repeatable)")
-	f.Var(&cookieFile{rules: r}, "cookie-file",
-		"begin with the cookies of `FILE`, in Netscape's format, and keep those of the hosts that it names")
+			"https://example.org:8443; @FILE begins with those of a file in Netscape's format (repeatable)")
 	f.Var(&botKey{rules: r}, "bot-key",
 		"sign every request with the key in `FILE`, so that hosts know who asks (Web Bot Auth; henro key bot)")
 	f.StringVar(&r.BotAgent, "bot-agent", "",
@@ -172,37 +170,6 @@ func (h *headers) Hides() bool { return len(h.given) > 0 }
 
 func (*headers) Type() string { return "string" }
 
-// cookieFile is that of --cookie-file.
-type cookieFile struct {
-	rules *messages.FetchRules
-	name  string
-}
-
-// Set reads the file.
-func (c *cookieFile) Set(name string) error {
-	if name == "" {
-		c.rules.CookieFile, c.name = nil, ""
-		return nil
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	if len(text) > maxCookieFile {
-		return fmt.Errorf("%s has %d bytes: want at most %d, with the cookies of the hosts that are crawled", name,
-			len(text), maxCookieFile)
-	}
-	if _, err := cookies.ParseFile(text); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	c.rules.CookieFile, c.name = text, name
-	return nil
-}
-
-func (c *cookieFile) String() string { return c.name }
-
-func (*cookieFile) Type() string { return "string" }
-
 // botKey is that of --bot-key.
 type botKey struct {
 	rules *messages.FetchRules
@@ -260,18 +227,50 @@ func (p *proxyURL) Hides() bool { return p.rules != nil && p.String() != p.rules
 
 func (*proxyURL) Type() string { return "string" }
 
-// checkSecrets says which setting for sites that want more makes no sense.
+// readCookies takes the cookies of a file.
+func readCookies(r *messages.FetchRules, name string) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	r.CookieFile = append(r.CookieFile, text...)
+	if len(r.CookieFile) > maxCookieFile {
+		return fmt.Errorf("%d bytes: want at most %d, with the cookies of the hosts that are crawled",
+			len(r.CookieFile), maxCookieFile)
+	}
+	_, err = cookies.ParseFile(r.CookieFile)
+	return err
+}
+
+// checkHosts says why a pattern names no hosts.
+func checkHosts(pattern string) error {
+	_, err := weburl.Parse(pattern + "/")
+	if !strings.Contains(pattern, "://") {
+		_, err = weburl.Parse("https://" + strings.TrimPrefix(pattern, ".") + "/")
+		if strings.ContainsAny(pattern, "/:") {
+			err = errors.New("it has a slash or a port")
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("want example.org, .example.org or https://example.org:8443: %w", err)
+	}
+	return err
+}
+
+// checkSecrets says which setting for sites that want more makes no sense, and reads the cookie files.
 func checkSecrets(r *messages.FetchRules, unit string) error {
-	for _, pattern := range r.CookieHosts {
-		_, err := weburl.Parse(pattern + "/")
-		if !strings.Contains(pattern, "://") {
-			_, err = weburl.Parse("https://" + strings.TrimPrefix(pattern, ".") + "/")
-			if strings.ContainsAny(pattern, "/:") {
-				err = errors.New("it has a slash or a port")
-			}
+	hosts := r.CookieHosts
+	r.CookieHosts = nil
+	for _, pattern := range hosts {
+		name, isFile := strings.CutPrefix(pattern, "@")
+		var err error
+		if isFile {
+			err = readCookies(r, name)
+		} else {
+			r.CookieHosts, err = append(r.CookieHosts, pattern), checkHosts(pattern)
 		}
 		if err != nil {
-			return Usage("--cookies %q: want example.org, .example.org or https://example.org:8443: %v", pattern, err)
+			return Usage("--cookies %q: %v", pattern, err)
 		}
 	}
 	if r.BotAgent != "" {

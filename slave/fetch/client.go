@@ -156,9 +156,9 @@ func (c *Client) Fetch(ctx context.Context, req Request) *Response {
 	return r
 }
 
-// Forget closes the connection kept for a host (weburl's Host), since nothing more will be asked of it soon.
+// Forget closes the connections kept for a host (weburl's Host), since nothing more will be asked of it soon.
 func (c *Client) Forget(host string) {
-	if kept := c.pool.remove(host); kept != nil {
+	for kept := c.pool.remove(host); kept != nil; kept = c.pool.remove(host) {
 		kept.close()
 	}
 }

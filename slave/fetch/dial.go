@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"container/list"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -30,6 +31,7 @@ type connection struct {
 	suite    string           // of TLS
 	h2       *http.ClientConn // where HTTP/2 was agreed on
 	idleAt   time.Time        // since when it has been kept
+	earlier  *list.Element    // the one of the host that was kept before it
 }
 
 func (c *connection) close() {

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// pool keeps connections between fetches: one per host, so many in all, each for so long.
+// pool keeps connections between fetches: of a host as many as were used at once, so many in all, each for so long.
 type pool struct {
 	max  int
 	keep time.Duration
 
 	mu     sync.Mutex
-	hosts  map[string]*list.Element
-	idle   *list.List // *connection, longest idle first
+	hosts  map[string]*list.Element // the latest of each host, with those before it behind it
+	idle   *list.List               // *connection, longest idle first
 	timer  *time.Timer
 	closed bool
 }
@@ -39,8 +39,26 @@ func (p *pool) remove(host string) *connection {
 	if e == nil {
 		return nil
 	}
-	delete(p.hosts, host)
-	return p.idle.Remove(e).(*connection)
+	return p.unlink(e)
+}
+
+// unlink takes a connection out of the pool.
+func (p *pool) unlink(e *list.Element) *connection {
+	c := p.idle.Remove(e).(*connection)
+	at := p.hosts[c.host]
+	switch {
+	case at != e:
+		for behind := at.Value.(*connection).earlier; behind != e; behind = at.Value.(*connection).earlier {
+			at = behind
+		}
+		at.Value.(*connection).earlier = c.earlier
+	case c.earlier != nil:
+		p.hosts[c.host] = c.earlier
+	default:
+		delete(p.hosts, c.host)
+	}
+	c.earlier = nil
+	return c
 }
 
 // put keeps a connection, and closes what is too much.
@@ -48,15 +66,14 @@ func (p *pool) put(c *connection) {
 	c.idleAt = time.Now()
 	p.mu.Lock()
 	var surplus *connection
-	switch e := p.hosts[c.host]; {
-	case p.closed || p.max <= 0 || e != nil:
-		// a second one for the same host: two fetches at once, which a crawl never has
+	switch {
+	case p.closed || p.max <= 0:
 		surplus = c
 	default:
+		c.earlier = p.hosts[c.host]
 		p.hosts[c.host] = p.idle.PushBack(c)
 		if p.idle.Len() > p.max {
-			surplus = p.idle.Remove(p.idle.Front()).(*connection)
-			delete(p.hosts, surplus.host)
+			surplus = p.unlink(p.idle.Front())
 		}
 		if p.timer == nil {
 			p.timer = time.AfterFunc(p.keep, p.expire)
@@ -80,9 +97,7 @@ func (p *pool) expire() {
 			p.timer = time.AfterFunc(left, p.expire)
 			break
 		}
-		delete(p.hosts, c.host)
-		p.idle.Remove(e)
-		old = append(old, c)
+		old = append(old, p.unlink(e))
 	}
 	p.mu.Unlock()
 	for _, c := range old {

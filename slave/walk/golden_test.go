@@ -18,10 +18,10 @@ import (
 // The commands of the scripts. Moments are counted from the start of the script, paths are of the host.
 //
 //	lease [/page…] [req:/style.css] [interval=1s] [requisites=1s] [first=0s] [until=1m] [budget=9] [pages=2]
-//	      [ratio=0] [follow] [malformed] [known] [disallow=/x]
+//	      [ratio=0] [parallel=1] [follow] [malformed] [known] [disallow=/x]
 //	      known: the rules are, which disallow nothing or what is given
 //	at 5s        until 2m        finish WHY      scarce | roomy
-//	ask          answer STATUS [took=0s] [reason=TIMEOUT] [stale] [to=URL] [disallow=/x] [delay=9s] [tdm]
+//	ask          answer STATUS [of=/page] [took=0s] [reason=TIMEOUT] [stale] [to=URL] [disallow=/x] [delay=9s] [tdm]
 //	parsed [/page…] [req:/style.css]             of a page      parsed rules: of the last answer for them
 //
 // What follows is what comes out of the commands, and what is to be done then.
@@ -50,7 +50,9 @@ type player struct {
 func (p *player) step() {
 	switch p.walk.Step(p.now, p.scarce) {
 	case Await:
-		p.say("awaits %s", p.walk.Asked().URL)
+		for _, v := range p.walk.Asked() {
+			p.say("awaits %s", v.URL)
+		}
 	case Rest:
 		p.say("rests until %v", p.walk.At().Sub(begun))
 	case Ask:
@@ -122,7 +124,7 @@ func (p *player) play(words []string) error {
 		task := &messages.HostTask{Host: host, IntervalNs: int64(interval), Follow: flags["follow"],
 			RequisiteIntervalNs: int64(span("requisites", interval)), FirstAfterNs: int64(span("first", 0)),
 			PageBudget: uint32(number("budget", 9)), PageLimit: int32(number("pages", 0)),
-			Ratio: float64(number("ratio", 0))}
+			Ratio: float64(number("ratio", 0)), Parallel: uint32(number("parallel", 0))}
 		if flags["known"] {
 			task.Robots, _ = robots.Parse([]byte(rulesText(named)), "henro").MarshalBinary()
 		}
@@ -150,7 +152,7 @@ func (p *player) play(words []string) error {
 	case "finish":
 		p.walk.Finish(strings.Join(plain, " "))
 	case "ask":
-		v, denied := p.walk.Ask()
+		v, denied := p.walk.Ask(p.now)
 		p.tell(denied)
 		if v != nil {
 			kind := "a page"
@@ -180,7 +182,12 @@ func (p *player) play(words []string) error {
 
 func (p *player) answer(named map[string]string, plain []string, flags map[string]bool, took time.Duration) error {
 	status, err := strconv.Atoi(plain[0])
-	v := p.walk.Asked()
+	v := p.walk.Asked()[0]
+	for _, other := range p.walk.Asked() {
+		if other.URL.String() == host+named["of"] {
+			v = other
+		}
+	}
 	a := &Answer{URL: v.URL, Status: status, Location: named["to"], Took: took, Stale: flags["stale"],
 		Reason: messages.Reason(messages.Reason_value[named["reason"]])}
 	switch {
@@ -190,7 +197,7 @@ func (p *player) answer(named map[string]string, plain []string, flags map[strin
 	default:
 		a.Body = []byte(rulesText(named))
 	}
-	if !p.walk.Answered(p.now, a) {
+	if !p.walk.Answered(p.now, v, a) {
 		p.say("nothing to parse")
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"time"
 
 	"henro/messages"
 	"henro/messages/outlink"
@@ -14,6 +15,7 @@ import (
 // Visit is what is to be asked for once.
 type Visit struct {
 	URL       weburl.URL
+	At        time.Time      // it was asked for
 	File      *File          // of the host's rules, as it was before; nil: it is a page or a requisite
 	Task      *messages.Task // nil: followed inside the lease
 	Left      int32          // depth

@@ -6,12 +6,14 @@
 // comes out. Who calls it makes the requests and has the answers parsed.
 //
 // Invariants:
-//   - one request is under way at a time, and none before the host's interval is over;
+//   - one request is under way at a time, or as many as the lease allows while none fails, and none is made before the
+//     host's interval is over;
 //   - nothing is asked but the rules until they are known, and nothing that they forbid;
 //   - no more visits are made than the budget allows, and none once the lease is over.
 package walk
 
 import (
+	"slices"
 	"time"
 
 	"henro/actors/admission"
@@ -45,10 +47,12 @@ type Walk struct {
 	known admission.Host // what the host has shown under this lease; no rules: they are not known yet
 	line  line
 
-	pageAt      time.Time // when the next page or file of rules may be asked for
-	requisiteAt time.Time // when the next requisite
+	pageAt      time.Time     // when the next page or file of rules may be asked for
+	requisiteAt time.Time     // when the next requisite
+	begun       time.Time     // the latest request
+	slow        time.Duration // what the latest answer asks for
 
-	asked    *Visit // the request under way; nil: none is
+	asked    []*Visit // the requests under way
 	visits   uint32
 	unparsed int    // answers
 	failures int    // in a row
@@ -101,10 +105,10 @@ const (
 // week.
 func (w *Walk) Step(now time.Time, scarce bool) Step {
 	switch {
-	case w.asked != nil:
+	case len(w.asked) >= w.parallel():
 		return Await
 	case w.why != "":
-	case now.Before(w.At()) && !w.done():
+	case now.Before(w.At()) && !w.done() && (len(w.asked) == 0 || Held(now, w.Until)):
 		return Rest
 	case !Held(now, w.Until):
 		w.why = "ended"
@@ -115,10 +119,21 @@ func (w *Walk) Step(now time.Time, scarce bool) Step {
 	case w.asks() && w.unparsed < MaxAhead && (w.unparsed == 0 || !scarce):
 		return Ask
 	}
-	if w.unparsed > 0 {
+	switch {
+	case len(w.asked) > 0:
+		return Await
+	case w.unparsed > 0:
 		return Wait
 	}
 	return End
+}
+
+// parallel is how many requests may be under way at once: one while the rules are not known, and while the host fails.
+func (w *Walk) parallel() int {
+	if w.known.Robots == nil || w.failures > 0 {
+		return 1
+	}
+	return max(1, int(w.Task.Parallel))
 }
 
 // At is when the next request may be made, as it is now known which that is.
@@ -144,11 +159,10 @@ func (w *Walk) done() bool {
 
 // Ask returns the next request, nil if the rules forbid all that waits, and the visits that they forbid. A link that
 // was followed is not among these: its page reports it, and the master lends it if it is allowed.
-func (w *Walk) Ask() (v *Visit, denied []*messages.PageVisited) {
+func (w *Walk) Ask(now time.Time) (v *Visit, denied []*messages.PageVisited) {
 	if w.known.Robots == nil {
 		file := w.file
-		w.asked = &Visit{URL: file.Ask, File: &file}
-		return w.asked, nil
+		return w.ask(now, &Visit{URL: file.Ask, File: &file}), nil
 	}
 	for len(w.line.queue) > 0 {
 		next := w.line.queue[0]
@@ -156,8 +170,7 @@ func (w *Walk) Ask() (v *Visit, denied []*messages.PageVisited) {
 		if w.known.Allowed(next.URL.String()) {
 			w.line.budget--
 			w.visits++
-			w.asked = &next
-			return w.asked, denied
+			return w.ask(now, &next), denied
 		}
 		if next.Task != nil {
 			denied = append(denied, next.Visited(messages.Reason_ROBOTS_DENIED))
@@ -166,19 +179,41 @@ func (w *Walk) Ask() (v *Visit, denied []*messages.PageVisited) {
 	return nil, denied
 }
 
-// Asked is the request under way; nil: none is.
-func (w *Walk) Asked() *Visit { return w.asked }
+// ask notes that a request is under way. Where others may be beside it, the interval runs from its start.
+func (w *Walk) ask(now time.Time, v *Visit) *Visit {
+	v.At, w.begun, w.asked = now, now, append(w.asked, v)
+	if w.parallel() > 1 {
+		w.rest(now, max(w.slow, time.Duration(w.Task.IntervalNs)),
+			max(w.slow, time.Duration(w.Task.RequisiteIntervalNs)))
+	}
+	return v
+}
 
-// Answered takes what came of the request under way. It reports whether that is to be parsed: not what is asked for
+// rest lets intervals run from a moment.
+func (w *Walk) rest(from time.Time, page, requisite time.Duration) {
+	if at := from.Add(page); at.After(w.pageAt) {
+		w.pageAt = at
+	}
+	if at := from.Add(requisite); at.After(w.requisiteAt) {
+		w.requisiteAt = at
+	}
+}
+
+// Asked are the requests under way.
+func (w *Walk) Asked() []*Visit { return w.asked }
+
+// Answered takes what came of a request under way. It reports whether that is to be parsed: not what is asked for
 // again, by this lease or, where the visit was canceled, by another.
-func (w *Walk) Answered(now time.Time, a *Answer) bool {
+func (w *Walk) Answered(now time.Time, v *Visit, a *Answer) bool {
 	// The host measures the interval by its own clock, and saw the request begin some time after us: so the interval
 	// runs from the end. (From the start it was too short by as long as connecting took: the log of a busy host showed
-	// 13 ms for 20.)
-	w.pageAt = now.Add(w.interval(now, a, w.Task.IntervalNs))
-	w.requisiteAt = now.Add(w.interval(now, a, w.Task.RequisiteIntervalNs))
-	v := w.asked
-	w.asked = nil
+	// 13 ms for 20.) Where the next need not wait for the end that is not to be had.
+	from := now
+	if w.parallel() > 1 && a.Reason == messages.Reason_NONE {
+		from = w.begun
+	}
+	w.rest(from, w.interval(now, a, w.Task.IntervalNs), w.interval(now, a, w.Task.RequisiteIntervalNs))
+	w.asked = slices.DeleteFunc(w.asked, func(other *Visit) bool { return other == v })
 	canceled := a.Reason == messages.Reason_CANCELED
 	if (a.Stale || canceled) && v.File == nil {
 		w.visits--
@@ -215,6 +250,7 @@ func (w *Walk) interval(now time.Time, a *Answer, owed int64) time.Duration {
 		return interval
 	}
 	slow := time.Duration(min(w.Task.Ratio*float64(a.Took), float64(maxRest)))
+	w.slow = slow
 	if slow <= interval {
 		return interval
 	}
