@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"henro/master"
 	"henro/store"
@@ -25,7 +24,7 @@ func EndError(ctx context.Context, end master.Summary) error {
 	switch end.End {
 	case master.Finished:
 		if len(end.FailedSeeds) > 0 {
-			return &Exit{Code: ExitSeedsFailed, Err: errors.New(seedsFailed(end.FailedSeeds))}
+			return &Exit{Code: ExitSeedsFailed, Err: seedsFailed(end.FailedSeeds)}
 		}
 	case master.PageLimit:
 		return &Exit{Code: ExitPageLimit, Err: errors.New("stopped at --pages; the same --dir resumes")}
@@ -47,12 +46,11 @@ func EndError(ctx context.Context, end master.Summary) error {
 	return nil
 }
 
-// seedsFailed names the seeds that failed, and why.
-func seedsFailed(seeds []master.FailedVisit) string {
-	var b strings.Builder
-	b.WriteString("every seed failed")
+// seedsFailed names the seeds that failed, and why, each as an error of its own.
+func seedsFailed(seeds []master.FailedVisit) error {
+	all := []error{errors.New("every seed failed")}
 	for _, seed := range seeds {
-		fmt.Fprintf(&b, "\n  %s: %s", seed.URL, seed.Cause)
+		all = append(all, fmt.Errorf("%s: %s", seed.URL, seed.Cause))
 	}
-	return b.String()
+	return errors.Join(all...)
 }

@@ -44,6 +44,9 @@ func Say(w io.Writer, program string, err error) {
 	if err == nil {
 		return
 	}
+	if exit, ok := err.(*Exit); ok {
+		err = exit.Err
+	}
 	if all, ok := err.(interface{ Unwrap() []error }); ok && errors.Join(all.Unwrap()...).Error() == err.Error() {
 		for _, one := range all.Unwrap() {
 			Say(w, program, one)

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/sirupsen/logrus"
+
+	"henro/master"
+	"henro/messages"
 )
 
 const evilWords = "\x1b\u009b\u202e\nFORGED"
@@ -36,6 +39,8 @@ func TestEachErrorIsOneLine(t *testing.T) {
 		{second, "p: b\n"},
 		{first, `p: a\u001b\u009b\u202e\nFORGED` + "\n"},
 		{errors.Join(first, errors.Join(second, second)), `p: a\u001b\u009b\u202e\nFORGED` + "\np: b\np: b\n"},
+		{EndError(t.Context(), master.Summary{End: master.Finished,
+			FailedSeeds: []master.FailedVisit{{URL: "u", Cause: messages.Cause{Word: "c"}}}}), "p: every seed failed\np: u: c\n"},
 		{fmt.Errorf("%w: %w", second, first), `p: b: a\u001b\u009b\u202e\nFORGED` + "\n"},
 	} {
 		var out bytes.Buffer
