@@ -24,41 +24,43 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 )
 
+// options are what to try, by which tests.
+type options struct {
+	list, more, hold bool
+	only, with       string
+	limit            time.Duration
+}
+
 func main() {
-	list := flag.Bool("list", false, "list guards, and try none")
-	more := flag.Bool("more", false, "try those alone of which no test is known that misses them")
-	hold := flag.Bool("hold", false, "only see which guards hold in no test: they survive")
-	limit := flag.Duration("limit", 10*time.Minute, "leave tests out that take longer")
-	only := flag.String("run", ".", "only tests that match; what these do not miss is not noted")
-	with := flag.String("with", "", "packages, spaces between, whose tests too are tried")
+	var o options
+	flag.BoolVar(&o.list, "list", false, "list guards, and try none")
+	flag.BoolVar(&o.more, "more", false, "try those alone of which no test is known that misses them")
+	flag.BoolVar(&o.hold, "hold", false, "only see which guards hold in no test: they survive")
+	flag.StringVar(&o.only, "run", ".", "only tests that match; what these do not miss is not noted")
+	flag.StringVar(&o.with, "with", "", "packages, spaces between, whose tests too are tried")
+	flag.DurationVar(&o.limit, "limit", 10*time.Minute, "leave tests out that take longer")
 	flag.Parse()
-	if err := run(flag.Args(), strings.Fields(*with), *list, *more, *hold, *limit, *only); err != nil {
+	if err := o.run(flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "guards:", err)
 		os.Exit(1)
 	}
 }
 
-func run(patterns, with []string, list, more, hold bool, limit time.Duration,
-	only string) error {
+func (o *options) run(patterns []string) error {
 	guards, err := find(patterns)
 	if err != nil {
 		return err
 	}
-	if list {
+	if o.list {
 		for _, g := range guards {
 			fmt.Printf("%s:%d\t%s\t%s\n", g.file, g.line, g.function, g.condition)
 		}
 		fmt.Printf("%d guards\n", len(guards))
 		return nil
-	}
-	known, err := read(guards)
-	if err != nil {
-		return err
 	}
 	scratch, err := os.MkdirTemp("", "guards")
 	if err != nil {
@@ -69,42 +71,47 @@ func run(patterns, with []string, list, more, hold bool, limit time.Duration,
 	if err != nil {
 		return err
 	}
-	tests, err := record(append(patterns, with...), overlay, filepath.Join(scratch, "seen"), only, limit)
+	tests, err := o.record(append(patterns, strings.Fields(o.with)...), overlay)
 	if err != nil {
 		return err
 	}
-	note := func(g guard, result string) error {
-		if only != "." && !killed(result) {
-			return nil
-		}
-		if killed(result) || !strings.HasPrefix(known[g.key()], equal) {
-			known[g.key()] = result
-		}
-		fmt.Printf("%s\t%s\n", g.key(), known[g.key()])
-		return write(known)
+	return o.tryAll(guards, tests)
+}
+
+// tryAll tries guards by tests and notes the results: first those that hold in none, which takes no time.
+func (o *options) tryAll(guards []guard, tests []test) error {
+	known, err := read(guards)
+	if err != nil {
+		return err
 	}
-	for n, g := range guards {
-		if !holds(n, tests) {
-			if err := note(g, unseen); err != nil {
+	for _, seen := range []bool{false, true} {
+		for n, g := range guards {
+			before := known[g.key()]
+			if holds(n, tests) != seen || seen && o.hold || o.more && killed(before) {
+				continue
+			}
+			result := unseen
+			if seen {
+				if result, err = try(n, g, tests); err != nil {
+					return err
+				}
+			}
+			if !killed(result) && (o.only != "." || strings.HasPrefix(before, equal)) {
+				continue
+			}
+			known[g.key()] = result
+			fmt.Printf("%s\t%s\n", g.key(), result)
+			if err := write(known); err != nil {
 				return err
 			}
 		}
 	}
 	survived := 0
-	for n, g := range guards {
-		if !hold && holds(n, tests) && !(more && killed(known[g.key()])) {
-			result, err := try(n, g, tests)
-			if err == nil {
-				err = note(g, result)
-			}
-			if err != nil {
-				return err
-			}
-		}
+	for _, g := range guards {
 		if !killed(known[g.key()]) {
 			survived++
 		}
 	}
-	fmt.Printf("%d guards, %d survive\n", len(guards), survived)
+	fmt.Printf("%d guards, %d survive or were not tried\n", len(guards), survived)
 	return nil
 }

@@ -29,7 +29,8 @@ type test struct {
 }
 
 // record compiles the tests of packages and runs each alone, once. What fails is left out, with a word.
-func record(patterns []string, overlay, seen, only string, limit time.Duration) ([]test, error) {
+func (o *options) record(patterns []string, overlay string) ([]test, error) {
+	seen := filepath.Join(filepath.Dir(overlay), "seen")
 	dirs, err := goList(`{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}`, patterns)
 	if err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func record(patterns []string, overlay, seen, only string, limit time.Duration) 
 		if out, err := compile.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("go test -c %s: %w\n%s", dir, err, out)
 		}
-		listing := exec.Command(binary, "-test.list", only)
+		listing := exec.Command(binary, "-test.list", o.only)
 		listing.Dir = dir
 		names, err := listing.Output()
 		if err != nil {
@@ -51,7 +52,7 @@ func record(patterns []string, overlay, seen, only string, limit time.Duration) 
 			if strings.HasPrefix(name, "Benchmark") {
 				continue
 			}
-			t := test{binary: binary, dir: dir, name: name, usual: limit / 4}
+			t := test{binary: binary, dir: dir, name: name, usual: o.limit / 4}
 			began := time.Now()
 			out, err := runTests([]test{t}, seenVariable+"="+seen)
 			if err != nil {
