@@ -40,7 +40,8 @@ func TestEachErrorIsOneLine(t *testing.T) {
 		{first, `p: a\u001b\u009b\u202e\nFORGED` + "\n"},
 		{errors.Join(first, errors.Join(second, second)), `p: a\u001b\u009b\u202e\nFORGED` + "\np: b\np: b\n"},
 		{EndError(t.Context(), master.Summary{End: master.Finished,
-			FailedSeeds: []master.FailedVisit{{URL: "u", Cause: messages.Cause{Word: "c"}}}}), "p: every seed failed\np: u: c\n"},
+			FailedSeeds: []master.FailedVisit{{URL: "u", Cause: messages.Cause{Word: "c"}}}}),
+			"p: every seed failed\np: u: c\n"},
 		{fmt.Errorf("%w: %w", second, first), `p: b: a\u001b\u009b\u202e\nFORGED` + "\n"},
 	} {
 		var out bytes.Buffer
