@@ -10,6 +10,7 @@ import (
 	"henro/actors/politeness"
 	"henro/actors/reading"
 	"henro/actors/revisit"
+	"henro/master/lending"
 	"henro/messages/speech"
 	"henro/store"
 )
@@ -30,40 +31,62 @@ type promises struct {
 	added    float64            // what the new hosts or intervals add to occupied
 }
 
-// weigh reads all hosts. more is how many hosts are to be taken on.
+// weigh reads all hosts, twice. more is how many hosts are to be taken on.
 func weigh(ctx context.Context, state *store.State, m *reading.Settings, more int) (*promises, error) {
-	p := &promises{m: m, with: m.Politeness, ratio: math.Inf(1)}
-	p.with.Servers += more
-	for _, disk := range state.Partitions {
-		if err := disk.Hosts.Each(func(h store.HostRecord) error {
-			s, err := reading.Politeness(&h)
-			load := s.Wanted(&m.Revisit)
-			if err != nil || load == 0 {
-				return err
-			}
-			_, mean, worst := s.Took()
-			p.hosts++
-			p.occupied += load * mean.Seconds()
-			if s.Judge(&m.Politeness, load, h.Waiting > 0) == politeness.Feasible {
-				p.kept++
-				bears := 1 / (load * worst.Seconds())
-				if h.Waiting > 0 { // new pages get half of its time
-					bears /= 2
-				}
-				p.ratio = min(p.ratio, bears)
-				if s.Judge(&p.with, load, h.Waiting > 0) != politeness.Feasible {
-					p.lost++
-				}
-			}
-			return ctx.Err()
-		}); err != nil {
-			return nil, err
+	p := &promises{m: m, ratio: math.Inf(1)}
+	now, busy := m.Politeness, 0
+	if err := eachTimetable(ctx, state, m, func(_ *politeness.State, load float64, _ bool) {
+		if load*lending.SoonReady.Seconds() >= 1 {
+			busy++
 		}
+	}); err != nil {
+		return nil, err
 	}
+	now.Servers = max(now.Servers, busy) // S leaves out those of which nothing is due at the moment
+	p.with = now
+	p.with.Servers += more
+	err := eachTimetable(ctx, state, m, func(s *politeness.State, load float64, waiting bool) {
+		_, mean, worst := s.Took()
+		p.hosts++
+		p.occupied += load * mean.Seconds()
+		if s.Judge(&now, load, waiting) != politeness.Feasible {
+			return
+		}
+		p.kept++
+		bears := 1 / (load * worst.Seconds())
+		if waiting { // new pages get half of its time
+			bears /= 2
+		}
+		p.ratio = min(p.ratio, bears)
+		if s.Judge(&p.with, load, waiting) != politeness.Feasible {
+			p.lost++
+		}
+	})
 	if more > 0 && p.hosts > 0 { // taken to be as the others are
 		p.added = p.occupied * float64(more) / float64(p.hosts)
 	}
-	return p, nil
+	return p, err
+}
+
+// eachTimetable calls f for all hosts that have a timetable, with the visits a second that it asks for, and whether new
+// pages wait.
+func eachTimetable(ctx context.Context, state *store.State, m *reading.Settings,
+	f func(s *politeness.State, load float64, waiting bool)) error {
+	for _, disk := range state.Partitions {
+		if err := disk.Hosts.Each(func(h store.HostRecord) error {
+			s, err := reading.Politeness(&h)
+			if err != nil {
+				return err
+			}
+			if load := s.Wanted(&m.Revisit); load > 0 {
+				f(s, load, h.Waiting > 0)
+			}
+			return ctx.Err()
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // refuse says why something cannot be taken on; nil: it can.

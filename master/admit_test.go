@@ -117,6 +117,11 @@ func TestHostsAreTakenOnAsLongAsTimetablesAreKept(t *testing.T) {
 			t.Errorf("%v\nshould say: %s", err, says)
 		}
 	}
+	m.Politeness.Servers = 20 // nothing is due on four of them
+	if err := add(3, 17); err == nil || !strings.Contains(err.Error(), "24 of 24 hosts") {
+		t.Errorf("17 hosts more, while four have nothing to do: %v", err)
+	}
+	m.Politeness.Servers = 24
 	if err := add(3, 39); err == nil || !strings.Contains(err.Error(), "7 connections or more") { // 63 hosts, S/C = 10
 		t.Errorf("39 hosts more: %v", err)
 	}

@@ -19,9 +19,9 @@ const (
 	// and then the largest S counted meanwhile is sent: for a moment between two leases a host is not counted.
 	resourcesEvery = time.Second
 	resourcesLate  = time.Minute
-	// soonReady is how far ahead a host may be ready to be counted as one that is asked now: longer than the longest
+	// SoonReady is how far ahead a host may be ready to be counted as one that is asked now: longer than the longest
 	// Crawl-delay that is obeyed by default, shorter than the rests of hosts that keep failing.
-	soonReady = 10 * time.Minute
+	SoonReady = 10 * time.Minute
 )
 
 // update returns the figures if they have changed and are to be sent: a new C at once, a new S as often as
@@ -49,7 +49,7 @@ func (r *resources) update(servers, connections int, now time.Time) *protocol.Re
 func (d *Desk) countResources() {
 	d.slaves.changed = false
 	connections, _ := d.slaves.connections()
-	servers := d.base.ledger.OpenCount() + d.queue.before(d.base.now.Add(soonReady))
+	servers := d.base.ledger.OpenCount() + d.queue.before(d.base.now.Add(SoonReady))
 	if changed := d.resources.update(servers, connections, d.base.now); changed != nil {
 		d.base.send(Hosts, changed)
 	}
