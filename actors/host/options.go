@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -95,7 +96,8 @@ func (o *Options) parallel(host string) int {
 	u, _ := weburl.Parse(host + "/")
 	name := strings.Trim(u.Hostname(), "[]")
 	n := max(o.Parallel[host], o.Parallel[name])
-	for at := true; n == 0 && at; _, name, at = strings.Cut(name, ".") {
+	_, err := netip.ParseAddr(name) // an address lies below nothing
+	for below := err != nil; n == 0 && below; _, name, below = strings.Cut(name, ".") {
 		n = o.Parallel["."+name]
 	}
 	return n

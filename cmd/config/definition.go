@@ -184,17 +184,17 @@ func given(f *pflag.Flag) (value []string, err error) {
 	if len(value) == 0 || f.Value.String() == f.DefValue {
 		return nil, nil
 	}
-	kind, _ := pflag.UnquoteUsage(f)
+	kind, usage := pflag.UnquoteUsage(f)
 	for i, name := range value {
-		name, isFile := strings.CutPrefix(name, "@")
-		if !isFile && kind != "FILE" {
-			continue
+		at, isFile := "", kind == "FILE"
+		if strings.Contains(usage, "@FILE") && strings.HasPrefix(name, "@") {
+			at, name, isFile = "@", name[1:], true
 		}
-		if name, err = filepath.Abs(name); err != nil {
-			return nil, err
-		}
-		if value[i] = name; isFile {
-			value[i] = "@" + name
+		if isFile {
+			if name, err = filepath.Abs(name); err != nil {
+				return nil, err
+			}
+			value[i] = at + name
 		}
 	}
 	return value, nil

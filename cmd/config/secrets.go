@@ -233,6 +233,9 @@ func readCookies(r *messages.FetchRules, name string) error {
 	if err != nil {
 		return err
 	}
+	if len(r.CookieFile) > 0 { // the last line of the file before may have no end
+		r.CookieFile = append(r.CookieFile, '\n')
+	}
 	r.CookieFile = append(r.CookieFile, text...)
 	if len(r.CookieFile) > maxCookieFile {
 		return fmt.Errorf("%d bytes: want at most %d, with the cookies of the hosts that are crawled",
