@@ -392,7 +392,7 @@ type FetchRules struct {
 	AllowAddresses   []string               `protobuf:"bytes,23,rep,name=allow_addresses,json=allowAddresses,proto3" json:"allow_addresses,omitempty"`    // allowed whatever they are
 	Admission        []byte                 `protobuf:"bytes,24,opt,name=admission,proto3" json:"admission,omitempty"`                                    // which links are taken, whole, as package admission marshals its Rules
 	Headers          []*Header              `protobuf:"bytes,40,rep,name=headers,proto3" json:"headers,omitempty"`
-	CookieHosts      []string               `protobuf:"bytes,41,rep,name=cookie_hosts,json=cookieHosts,proto3" json:"cookie_hosts,omitempty"` // hosts whose cookies are kept, as cookies.Wanted reads them
+	CookieHosts      []string               `protobuf:"bytes,41,rep,name=cookie_hosts,json=cookieHosts,proto3" json:"cookie_hosts,omitempty"` // hosts whose cookies are kept, as weburl.Patterns has them
 	CookieFile       []byte                 `protobuf:"bytes,42,opt,name=cookie_file,json=cookieFile,proto3" json:"cookie_file,omitempty"`    // in Netscape's form; the hosts that it names have their cookies kept too
 	Proxy            string                 `protobuf:"bytes,43,opt,name=proxy,proto3" json:"proxy,omitempty"`                                // URL, http or socks5, with its login
 	Obey             []string               `protobuf:"bytes,45,rep,name=obey,proto3" json:"obey,omitempty"`                                  // uses: pages whose publisher says no to one are visited, and not archived

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -134,12 +135,9 @@ func (r *rules) secrets(url string, jar *cookies.Jar) (fields []fetch.Field) {
 
 // jar is that of a host whose cookies are kept; nil: they are not.
 func (r *rules) jar(task *messages.HostTask, now time.Time) *cookies.Jar {
-	u, err := weburl.Parse(task.Host + "/")
-	if err != nil {
-		return nil
-	}
-	name := strings.Trim(u.Hostname(), "[]")
-	if !cookies.Wanted(r.CookieHosts, task.Host, name) && !r.cookieFile.Covers(name) {
+	named := func(pattern string) bool { return slices.Contains(r.CookieHosts, pattern) }
+	patterns := weburl.Patterns(task.Host)
+	if !slices.ContainsFunc(patterns, named) && !r.cookieFile.Covers(patterns[1]) {
 		return nil
 	}
 	return cookies.New(task.Host, task.Cookies, r.cookieFile, now)

@@ -3,8 +3,6 @@ package host
 import (
 	"errors"
 	"fmt"
-	"net/netip"
-	"strings"
 	"time"
 
 	"henro/actors/admission"
@@ -93,14 +91,12 @@ func (o *Options) UntilGivenUp(failures int) (left time.Duration) {
 
 // parallel is how many requests may be under way at once to a host; 0: one.
 func (o *Options) parallel(host string) int {
-	u, _ := weburl.Parse(host + "/")
-	name := strings.Trim(u.Hostname(), "[]")
-	n := max(o.Parallel[host], o.Parallel[name])
-	_, err := netip.ParseAddr(name) // an address lies below nothing
-	for below := err != nil; n == 0 && below; _, name, below = strings.Cut(name, ".") {
-		n = o.Parallel["."+name]
+	for _, p := range weburl.Patterns(host) {
+		if n := o.Parallel[p]; n > 0 {
+			return n
+		}
 	}
-	return n
+	return 0
 }
 
 // maxBudget bounds PageBudget: what a slave may have reported under a lease is remembered until it ends.

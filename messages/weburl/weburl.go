@@ -17,6 +17,7 @@
 package weburl
 
 import (
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -197,6 +198,22 @@ func (u URL) RequestURI() string { return u.s[u.path:] }
 
 // Host returns "scheme://name[:port]", the default port left out: the unit of politeness.
 func (u URL) Host() string { return u.s[:u.path] }
+
+// Patterns are the patterns that name a host, "scheme://name[:port]", the narrowest first: all of it, its name, and,
+// each behind a dot, its name and the domains above. An address lies below nothing.
+func Patterns(host string) []string {
+	name := strings.Trim(HostName(host), "[]")
+	all := []string{host, name, "." + name}
+	if _, err := netip.ParseAddr(name); err == nil {
+		return all
+	}
+	for i := range name {
+		if name[i] == '.' {
+			all = append(all, name[i:])
+		}
+	}
+	return all
+}
 
 // HostName returns the name in what URL.Host returned: "example.com" of "https://example.com:8443".
 func HostName(host string) string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -392,5 +393,28 @@ func BenchmarkPLD(b *testing.B) {
 	u := MustParse("https://www.example.co.uk/a")
 	for b.Loop() {
 		u.PLD()
+	}
+}
+
+func TestPatternsNameHosts(t *testing.T) {
+	for _, c := range []struct {
+		pattern, host string
+		want          bool
+	}{
+		{"a.example", "https://a.example", true},
+		{"a.example", "http://a.example:8080", true},
+		{"a.example", "https://www.a.example", false},
+		{".a.example", "https://x.www.a.example", true},
+		{".a.example", "https://a.example", true},
+		{".a.example", "https://ba.example", false},
+		{"https://a.example:8443", "https://a.example:8443", true},
+		{"https://a.example:8443", "https://a.example", false},
+		{".0.0.1", "http://127.0.0.1", false},
+		{"127.0.0.1", "http://127.0.0.1:8080", true},
+		{"::1", "http://[::1]:8080", true},
+	} {
+		if got := slices.Contains(Patterns(c.host), c.pattern); got != c.want {
+			t.Errorf("%s of %s: %v", c.pattern, c.host, got)
+		}
 	}
 }

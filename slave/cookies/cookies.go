@@ -94,15 +94,6 @@ func (f *File) Covers(name string) bool {
 
 func (c *fileCookie) covers(name string) bool { return name == c.name || c.all && within(name, c.name) }
 
-// Wanted reports whether one of the patterns names a host: its name, its name behind a dot for the hosts below it too,
-// or all of it, as https://example.org:8443.
-func Wanted(patterns []string, host, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool {
-		below, all := strings.CutPrefix(p, ".")
-		return p == host || p == name || all && (name == below || within(name, below))
-	})
-}
-
 // within reports whether a name lies below a domain. An address lies below nothing.
 func within(name, domain string) bool {
 	if _, err := netip.ParseAddr(name); err == nil {

@@ -140,27 +140,6 @@ func TestACookieFileIsTakenOnce(t *testing.T) {
 	}
 }
 
-func TestCookiesAreForHostsThatWereNamed(t *testing.T) {
-	for _, c := range []struct {
-		pattern, host, name string
-		want                bool
-	}{
-		{"a.example", "https://a.example", "a.example", true},
-		{"a.example", "http://a.example:8080", "a.example", true},
-		{"a.example", "https://www.a.example", "www.a.example", false},
-		{".a.example", "https://www.a.example", "www.a.example", true},
-		{".a.example", "https://a.example", "a.example", true},
-		{".a.example", "https://ba.example", "ba.example", false},
-		{"https://a.example:8443", "https://a.example:8443", "a.example", true},
-		{"https://a.example:8443", "https://a.example", "a.example", false},
-		{".0.0.1", "http://127.0.0.1", "127.0.0.1", false},
-	} {
-		if got := Wanted([]string{c.pattern}, c.host, c.name); got != c.want {
-			t.Errorf("%s of %s: %v", c.pattern, c.host, got)
-		}
-	}
-}
-
 // Whatever a slave claims that a host's cookies are, the next lease begins.
 func FuzzKept(f *testing.F) {
 	f.Add("\na=1; Path=/\n", "b=2")
