@@ -19,7 +19,7 @@ import (
 )
 
 // signedPackage is a package of so many files, and the key that has signed it.
-func signedPackage(t *testing.T, files int) (*zip.Reader, *ecdsa.PrivateKey) {
+func signedPackage(t *testing.T, files int, change ...func(*wacz.Options)) (*zip.Reader, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := wacz.NewKey()
 	if err != nil {
@@ -30,6 +30,9 @@ func signedPackage(t *testing.T, files int) (*zip.Reader, *ecdsa.PrivateKey) {
 	o.Now, o.Software, o.Title = noon, "henro/test", "Manuals"
 	if o.Key, err = wacz.ParseKey(key); err != nil {
 		t.Fatal(err)
+	}
+	for _, c := range change {
+		c(&o)
 	}
 	var packed bytes.Buffer
 	if err := wacz.Write(&packed, dir, m, wacz.Lists{}, o); err != nil {
