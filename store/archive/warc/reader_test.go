@@ -176,8 +176,12 @@ func TestPayloadLosesItsChunks(t *testing.T) {
 		"text that begins with hexadecimal digits": {"cafe_opens\r\n", "cafe_opens\r\n"},
 		"garbage behind a chunk":                   {"2\r\nab\r\nzz\r\n", "ab"},
 		"nothing":                                  {"", ""},
+		"no chunks promised":                       {"Content-Length: 6\r\n\r\n1\r\na\r\n", "1\r\na\r\n"},
 	} {
-		block := "HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n" + c.stored
+		if _, _, ok := strings.Cut(c.stored, "\r\n\r\n1"); !ok {
+			c.stored = "transfer-encoding: Chunked\r\n\r\n" + c.stored
+		}
+		block := "HTTP/1.1 200 OK\r\n" + c.stored
 		record := "WARC/1.0\r\nWARC-Type: response\r\nContent-Type: " +
 			"application/http;msgtype=response\r\nContent-Length: " +
 			strconv.Itoa(len(block)) + "\r\n\r\n" + block + "\r\n\r\n"
