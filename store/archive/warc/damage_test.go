@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"henro/store/archive/warc"
@@ -118,7 +119,7 @@ func TestAByteOfABlockIsNotChangedUnnoticed(t *testing.T) {
 
 // What ended the reading is said again, and nothing is looked for behind it.
 func TestAReaderStaysWhereItBrokeOff(t *testing.T) {
-	r := warc.NewReader(strings.NewReader(foreign("a", "", ended, "X: y") + foreign("b", "", ended)))
+	r := warc.NewReader(strings.NewReader(foreign("a", "", "", "X: y") + foreign("b", "", ended)))
 	_, first := r.Next()
 	_, second := r.Next()
 	if !errors.Is(first, warc.ErrDamaged) || second != first {
@@ -274,6 +275,31 @@ func TestAFileThatCannotBeRemovedIsTriedAgain(t *testing.T) {
 	}
 	if name, err := w.Abandon(); err != nil || name != "" || len(names(t, dir)) > 0 {
 		t.Errorf("%s, %v, %v are left", name, err, names(t, dir))
+	}
+}
+
+// flaky is a file of which one read fails, as of a disk that is asked again.
+type flaky struct {
+	*strings.Reader
+	at int
+}
+
+func (f *flaky) Read(p []byte) (int, error) {
+	if f.at--; f.at == 0 {
+		return 0, errDisk
+	}
+	return f.Reader.Read(p)
+}
+
+// What the disk does not give is no damage of the file.
+func TestAnErrorOfTheDiskIsSaid(t *testing.T) {
+	file := foreign("a", "aaaa", ended)
+	if w, err := warc.Walk(&flaky{strings.NewReader(file), 1}, nil); !errors.Is(err, errDisk) {
+		t.Errorf("%+v, %v", w, err)
+	}
+	skipped := io.MultiReader(strings.NewReader("\x50\x2a\x4d\x18\x01\x00\x00\x00x"), iotest.ErrReader(errDisk))
+	if _, err := warc.NewReader(skipped).Next(); !errors.Is(err, errDisk) {
+		t.Errorf("behind a frame: %v", err)
 	}
 }
 

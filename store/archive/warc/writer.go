@@ -90,12 +90,7 @@ func NewWriter(o WriterOptions) (*Writer, error) {
 func (w *Writer) Describe(info Info) { w.options.Info = info }
 
 // Name returns the name that the open file will have once it is finished, or "" when none is open.
-func (w *Writer) Name() string {
-	if w.file == nil {
-		return ""
-	}
-	return w.name
-}
+func (w *Writer) Name() string { return w.name }
 
 // Full reports whether n more bytes would make the open file too large, so that the owner should Finish it first.
 func (w *Writer) Full(n int) bool {
@@ -128,9 +123,6 @@ func (w *Writer) Append(records []byte) (offset int64, err error) {
 const writeBytes = 256 << 10
 
 func (w *Writer) write() error {
-	if len(w.room) == 0 {
-		return nil
-	}
 	_, err := w.file.Write(w.room)
 	if w.room = w.room[:0]; cap(w.room) > 2*writeBytes {
 		w.room = nil // a large capture is not kept

@@ -78,6 +78,7 @@ func TestAFrameThatIsNoneIsDamage(t *testing.T) {
 		return string(head) + rest
 	}
 	const other, ofDictionary = 0x184d2a50, 0x184d2a5d
+	record := string(members(t, warc.Options{Compression: warc.Zstd, Level: 3}, 1)[0])
 	for sentence, c := range map[string]struct {
 		file string
 		long bool
@@ -86,6 +87,7 @@ func TestAFrameThatIsNoneIsDamage(t *testing.T) {
 		"less than it says":         {skipped(other, 9, "x"), false},
 		"nothing behind it":         {skipped(other, 1, "x"), false},
 		"something else behind it":  {skipped(other, 1, "xWARC/1.1\r\n\r\n"), false},
+		"no frame, then a record":   {skipped(other, 1, "x"+skipped(0x43524157, 0, record)), false},
 		"a dictionary cut short":    {skipped(ofDictionary, 9, "x"), false},
 		"a dictionary of 16 MB":     {skipped(ofDictionary, 16<<20+1, "x"), true},
 		"a dictionary of all there": {skipped(ofDictionary, 1<<32-1, "x"), true},
