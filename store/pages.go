@@ -116,12 +116,9 @@ func inspect(path string, lock *bbolt.Options, always bool) error {
 	if err == nil {
 		defer db.Close()
 	}
-	info, failed := f.Stat()
-	if failed != nil {
-		return failed
-	}
+	info, gone := f.Stat()
 	m, failed := readMeta(f)
-	if failed != nil {
+	if failed = errors.Join(gone, failed); failed != nil {
 		return failed
 	}
 	if int64(m.pages)*m.size > info.Size() {

@@ -68,6 +68,19 @@ func shinglesOf(words []string) map[string]bool {
 	return set
 }
 
+// Samples that differ in every bit, or in half of them, are not alike at all.
+func TestSketchesThatHaveNothingInCommon(t *testing.T) {
+	for bits, word := range map[string]uint64{"every": math.MaxUint64, "half": math.MaxUint32} {
+		a, b := Near{Count: 9}, Near{Count: 9}
+		for i := range b.Odd {
+			b.Odd[i] = word
+		}
+		if is := a.Likeness(&b); is != 0 {
+			t.Errorf("%s bit: %v", bits, is)
+		}
+	}
+}
+
 func TestSketchesAsBytes(t *testing.T) {
 	var s Nearer
 	_, n := s.Sketch([]byte(strings.Repeat("a pilgrim walks the same round of temples ", 2) + "毎年同じ寺を巡る"))

@@ -79,9 +79,6 @@ func mend(f *os.File) (int64, error) {
 		}
 		if i := bytes.LastIndexByte(block[:n], '\n'); i >= 0 {
 			whole := from + int64(i) + 1
-			if whole == end {
-				return end, nil
-			}
 			return whole, f.Truncate(whole)
 		}
 	}

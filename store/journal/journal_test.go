@@ -103,6 +103,22 @@ func TestAJournalIsBounded(t *testing.T) {
 	}
 }
 
+// Nothing is written where nothing waits, and no older file goes for it.
+func TestNoFileIsMadeForNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	j := open(t, path, journal.Options{Bytes: 4, Older: 1})
+	add(t, j, "longer than a file")
+	for range 3 {
+		if err := j.Sync(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end(t, j)
+	if _, err := os.Stat(journal.OlderName(path, 1)); !os.IsNotExist(err) {
+		t.Errorf("an older file: %v", err)
+	}
+}
+
 // What cannot be turned into a line leaves nothing behind.
 func TestHalfALineIsNotWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")

@@ -41,6 +41,9 @@ func TestLinesOfOtherWritersAreRead(t *testing.T) {
 			`test,docs)/ 2026 {"url":"http://docs.test/","status":"-","mime":"unk"}`,
 			cdxj.Entry{Key: "test,docs)/", At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), URL: "http://docs.test/",
 				Mime: "unk"}},
+		{"numbers that are none",
+			`test,docs)/ 2026 {"url":"http://docs.test/","offset":"-5","length":"99999999999999999999"}`,
+			cdxj.Entry{Key: "test,docs)/", At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), URL: "http://docs.test/"}},
 	} {
 		got, err := cdxj.Parse([]byte(c.line))
 		if err != nil || !reflect.DeepEqual(got, c.want) {
@@ -52,7 +55,8 @@ func TestLinesOfOtherWritersAreRead(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"", "x", "x 20260314120000", "x 20260314120000 {", "x 2026031412000 {}",
-		"x 20261314120000 {}", " CDX N b a m s k r M S V g", "x 20260314120000 []", `x 2026 {"url":"\ud`} {
+		"x 20261314120000 {}", " 20260314120000 {}", " CDX N b a m s k r M S V g", "x 20260314120000 []",
+		`x 2026 {"url":"\ud`} {
 		if _, err := cdxj.Parse([]byte(line)); !errors.Is(err, cdxj.ErrLine) {
 			t.Errorf("%q: %v", line, err)
 		}
@@ -112,6 +116,11 @@ func TestTheLineOfACapture(t *testing.T) {
 		`"offset":"0","filename":"a.warc.gz"}` + "\n"
 	if got := string(e.Append(nil)); got != want {
 		t.Errorf("got  %swant %s", got, want)
+	}
+	e = cdxj.Entry{Key: "test,docs)/a", At: noon, URL: "http://docs.test/a", Offset: 3}
+	want = `test,docs)/a 20260314120000 {"url":"http://docs.test/a","offset":"3"}` + "\n"
+	if got := string(e.Append(nil)); got != want {
+		t.Errorf("of little that is known: got  %swant %s", got, want)
 	}
 }
 

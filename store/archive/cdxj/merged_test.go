@@ -102,5 +102,10 @@ func TestScanBeginsAnywhere(t *testing.T) {
 		if err != nil || n != 500-i {
 			t.Fatalf("from %s: %d lines, %v", from, n, err)
 		}
+		n = 0
+		err = cdxj.Scan(bytes.NewReader(index), int64(len(index)), from, func([]byte) bool { n++; return false })
+		if err != nil || n != 1 {
+			t.Fatalf("from %s, one line: %d, %v", from, n, err)
+		}
 	}
 }

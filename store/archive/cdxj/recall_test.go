@@ -45,8 +45,8 @@ func TestCapturesAreRecalledFromFinishedAndGrowingFiles(t *testing.T) {
 	torn := line(page, 9, "h-3")
 	write("h-3.cdxj.open", line(page, 8, "h-3"), line(page, 7, "h-3"), torn[:len(torn)-20])
 	write("h-2.cdxj.open", line(page, 5, "h-2")) // it was just sorted
-	write(cdxj.MergedName, line(page, 1, "h-1"))
-	write("h-1.warc.gz")
+	write(cdxj.MergedName, line(page, 1, "h-1"), line(page, 2, "a file that is gone"))
+	write("h-1.warc.gz", line(page, 6, "no index"))
 	for _, c := range []struct {
 		most  int
 		hours string
@@ -55,6 +55,12 @@ func TestCapturesAreRecalledFromFinishedAndGrowingFiles(t *testing.T) {
 		if hours, more := recall(c.most); hours != c.hours || more != c.more {
 			t.Errorf("at most %d: %q %v, want %q %v", c.most, hours, more, c.hours, c.more)
 		}
+	}
+	for i := range 512 { // of others, after which the older ones are not looked for
+		write(fmt.Sprintf("i-%03d.cdxj", i))
+	}
+	if hours, more := recall(10); hours != "" || !more {
+		t.Errorf("behind many files: %q %v", hours, more)
 	}
 	if latest, more, err := cdxj.Recall(filepath.Join(dir, "none"), page, 3); latest != nil || more || err != nil {
 		t.Errorf("of no folder: %v %v %v", latest, more, err)

@@ -61,15 +61,19 @@ func TestDamageIsFoundAndReadOnBehind(t *testing.T) {
 		ours, others string
 		damaged      bool // for us
 	}{
-		"whole":                                {a + b + c, "a=aaaa b=bbbb c=cccc", "a=aaaa b=bbbb c=cccc", false},
-		"a digest in base 16":                  {digest("sha1:" + hex), "a=aaaa", "a=aaaa", false},
-		"the digest of another block":          {digest("sha1:"+sum) + b, "b=bbbb", "a=aaaa b=bbbb", true},
-		"the digest of another in base 16":     {digest("sha1:"+strings.Repeat("0", 40)) + b, "b=bbbb", "a=aaaa b=bbbb", true},
-		"a length into the next record":        {foreign("a", "aaaa", ended, "Content-Length: 20") + b + c, "b=bbbb c=cccc", "a=aaaa\r\n\r\nWARC/1.1\r\nWA b=bbbb c=cccc", true},
-		"no length, in the middle":             {a + foreign("b", "bbbb", ended, "X: y") + c, "a=aaaa c=cccc", "a=aaaa b=bbbb c=cccc", true},
-		"no length, at the end":                {a + foreign("b", "bbbb", ended, "X: y"), "a=aaaa", "a=aaaa b=bbbb", true},
-		"a plain record behind a packed one":   {gz + b, "http://docs.test/0=", "http://docs.test/0= b=bbbb", true},
-		"a line without a colon in the header": {foreign("a", "aaaa", ended, "nothing", "Content-Length: 4"), "a=aaaa", "a=aaaa", false},
+		"whole":                       {a + b + c, "a=aaaa b=bbbb c=cccc", "a=aaaa b=bbbb c=cccc", false},
+		"a digest in base 16":         {digest("sha1:" + hex), "a=aaaa", "a=aaaa", false},
+		"the digest of another block": {digest("sha1:"+sum) + b, "b=bbbb", "a=aaaa b=bbbb", true},
+		"the digest of another in base 16": {digest("sha1:"+strings.Repeat("0", 40)) + b,
+			"b=bbbb", "a=aaaa b=bbbb", true},
+		"a length into the next record": {foreign("a", "aaaa", ended, "Content-Length: 20") + b + c,
+			"b=bbbb c=cccc", "a=aaaa\r\n\r\nWARC/1.1\r\nWA b=bbbb c=cccc", true},
+		"no length, in the middle": {a + foreign("b", "bbbb", ended, "X: y") + c,
+			"a=aaaa c=cccc", "a=aaaa b=bbbb c=cccc", true},
+		"no length, at the end":              {a + foreign("b", "bbbb", ended, "X: y"), "a=aaaa", "a=aaaa b=bbbb", true},
+		"a plain record behind a packed one": {gz + b, "http://docs.test/0=", "http://docs.test/0= b=bbbb", true},
+		"a line without a colon in the header": {foreign("a", "aaaa", ended, "nothing", "Content-Length: 4"),
+			"a=aaaa", "a=aaaa", false},
 	} {
 		got, damaged := seen(t, file.file, warc.Walk)
 		if got != file.ours || (damaged > 0) != file.damaged {
