@@ -1,0 +1,221 @@
+package replay
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/klauspost/compress/gzip"
+
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
+	"henro/store/report/search"
+)
+
+// TestWhoIsRefusedLearnsNothing: the answer is the one line that says why, on either port.
+func TestWhoIsRefusedLearnsNothing(t *testing.T) {
+	s := archived(t, warc.Gzip)
+	for sentence, c := range map[string]struct {
+		method, host, field string
+		status              int
+	}{
+		"another name, for our pages":       {"GET", "evil.test:8090", "", 403},
+		"a form, for our pages":             {"POST", "127.0.0.1:8090", "", 405},
+		"a service worker of our pages":     {"GET", "127.0.0.1:8090", "Service-Worker", 403},
+		"another name, for captures":        {"GET", "evil.test:8091", "", 403},
+		"a form, for captures":              {"POST", "localhost:8091", "", 405},
+		"a service worker, of the captures": {"GET", "localhost:8091", "Service-Worker", 403},
+	} {
+		handler := s.ServeHTTP
+		if strings.HasSuffix(c.host, "1") {
+			handler = s.captures
+		}
+		for _, target := range []string{"/", "/web/2026mp_/http://docs.test/", "/web/2026id_/http://docs.test/",
+			"/static/replay.css", "/timemap/link/http://docs.test/"} {
+			r := httptest.NewRequest(c.method, target, nil)
+			r.Host = c.host
+			if c.field != "" {
+				r.Header.Set(c.field, "script")
+			}
+			w := httptest.NewRecorder()
+			handler(w, r)
+			if w.Code != c.status || strings.Count(w.Body.String(), "\n") != 1 || w.Header().Get("Location") != "" ||
+				w.Header().Get("Link") != "" {
+				t.Errorf("%s, %s: %d %v\n%.200s", sentence, target, w.Code, w.Header(), w.Body)
+			}
+		}
+	}
+}
+
+func TestWhatTheHeadAsksForHasNoBody(t *testing.T) {
+	s := archived(t, warc.Gzip)
+	for _, page := range []string{"http://docs.test/", "http://docs.test/a.css", "http://docs.test/resource"} {
+		r := httptest.NewRequest(http.MethodHead, "/web/2026mp_/"+page, nil)
+		r.Host = s.own
+		w := httptest.NewRecorder()
+		if s.ServeHTTP(w, r); w.Code != 200 || w.Body.Len() > 0 {
+			t.Errorf("%s: %d, %d bytes", page, w.Code, w.Body.Len())
+		}
+	}
+}
+
+// TestAWindowOfACaptureIsOneOfOurs: a capture that is opened by itself goes to our own page of it; a path that no
+// capture asked for does so too.
+func TestAWindowOfACaptureIsOneOfOurs(t *testing.T) {
+	s := archived(t, warc.Gzip)
+	const page = "/web/20260314120000/http://docs.test/"
+	w := ask(s, "/web/20260314120000mp_/http://docs.test/", "Host", s.content, "Sec-Fetch-Dest", "document")
+	if to := w.Header().Get("Location"); w.Code != 302 || to != "http://"+s.own+page {
+		t.Errorf("%d to %s", w.Code, to)
+	}
+	w = ask(s, "/api/x", "Host", s.content, "Referer", "http://"+s.content+"/other/docs.test/x")
+	if to := w.Header().Get("Location"); w.Code != 307 || to != "http://"+s.own+"/api/x" {
+		t.Errorf("%d to %s", w.Code, to)
+	}
+}
+
+func TestWhereABrowserAskedIsKnown(t *testing.T) {
+	l := Listeners{Own: newPipes("127.0.0.1:8090"), Content: []net.Listener{newPipes("127.0.0.1:8091")}}
+	for address, want := range map[string]struct {
+		asked Asked
+		url   string
+	}{
+		"http://localhost:8091/web/2026mp_/http://docs.test/a": {Captured, "http://docs.test/a"},
+		"http://localhost:8091/web/2026/http://docs.test/a":    {Ours, ""},
+		"http://localhost:8091/web/2026mp_/:":                  {Ours, ""},
+		"http://localhost:8091/web/2026mp_":                    {Ours, ""},
+		"http://localhost:8091/other/2026mp_/http://docs.test": {Ours, ""},
+		"http://127.0.0.1:8090/web/2026mp_/http://docs.test/a": {Ours, ""},
+		"http://127.0.0.1:8090/":                               {Ours, ""},
+		"https://127.0.0.1:8090/":                              {Foreign, ""},
+		"http://docs.test/web/2026mp_/http://docs.test/a":      {Foreign, ""},
+		"http://localhost:8092/web/2026mp_/http://docs.test/a": {Foreign, ""},
+		"http://[/":                    {Foreign, ""},
+		"data:text/html,http://a.test": {Foreign, ""},
+	} {
+		url, asked := l.Asked(address)
+		if asked != want.asked || asked == Captured && url.String() != want.url {
+			t.Errorf("%s: %v, %s", address, asked, url.String())
+		}
+	}
+	e := cdxj.Entry{At: noon, URL: "http://docs.test/a"}
+	if at := l.Address(e); at != "http://127.0.0.1:8090/web/20260314120000/http://docs.test/a" {
+		t.Errorf("a person opens it at %s", at)
+	}
+}
+
+func TestWhatWasAskedForIsOnlyACapture(t *testing.T) {
+	for target, want := range map[string]string{"/web/2026mp_/http://docs.test/a": "2026 http://docs.test/a",
+		"/web/http://docs.test/a": " http://docs.test/a", "/timemap/link/http://docs.test/a": "",
+		"/capture/2026/docs.test/a": "", "/web/2026": "", "/": ""} {
+		stamp, u, ok := asked(httptest.NewRequest(http.MethodGet, target, nil))
+		if got := stamp + " " + u.String(); ok != (want != "") || ok && got != want {
+			t.Errorf("%s: %q, %v", target, got, ok)
+		}
+	}
+}
+
+// TestWhoLeavesTheLineIsNotAnswered: a question is not asked once its time is over.
+func TestWhoLeavesTheLineIsNotAnswered(t *testing.T) {
+	s := archived(t, warc.Gzip)
+	calls := 0
+	s.o.Absence = func(context.Context, string) (Absence, error) { calls++; return Absence{}, nil }
+	if err := s.questions.Acquire(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/web/2026mp_/http://docs.test/never", nil)
+	r.Host = s.own
+	r.Header.Set("Accept", "text/html")
+	w := httptest.NewRecorder()
+	if s.ServeHTTP(w, r); w.Code != 404 || calls > 0 {
+		t.Errorf("%d after %d questions", w.Code, calls)
+	}
+}
+
+// TestACaptureThatCannotBeUnpackedIsAnError: before its first byte it can be said so.
+func TestACaptureThatCannotBeUnpackedIsAnError(t *testing.T) {
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	z.Flush()
+	s := holding(t, t.TempDir(), &warc.Exchange{URI: "http://docs.test/",
+		Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-16le\r\nContent-Encoding: gzip\r\n\r\n"),
+		Body: append(zipped.Bytes()[:10:10], strings.Repeat("\xff", 100)...)})
+	if w := ask(s, "/web/2026mp_/http://docs.test/"); w.Code != 500 {
+		t.Errorf("%d %q", w.Code, w.Body)
+	}
+}
+
+// TestAPageIsFoundOnce, however often it was captured.
+func TestAPageIsFoundOnce(t *testing.T) {
+	s := archived(t, warc.Gzip)
+	for _, query := range []string{"http://docs.test/", "docs"} {
+		rows, _, _, err := s.search(query, "")
+		seen := map[string]int{}
+		for _, r := range rows {
+			seen[r.Name]++
+		}
+		if err != nil || seen["http://docs.test/"] != 1 {
+			t.Errorf("%s: %v, %v", query, seen, err)
+		}
+	}
+}
+
+// TestAQuestionWithoutAWordFindsNothing: the rest of the answer is shown all the same.
+func TestAQuestionWithoutAWordFindsNothing(t *testing.T) {
+	s := archived(t, warc.Gzip)
+	index, err := search.Open(t.Context(), filepath.Dir(s.archive.Dir()), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := index.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range []string{"word", "!", "\""} {
+		if found, err := s.texts(t.Context(), query); err != nil || len(found) > 0 {
+			t.Errorf("%q: %v, %v", query, found, err)
+		}
+	}
+}
+
+// TestTheRewriterEndsWhereItsPageDoes: an error of the page is its own, and half a value is none.
+func TestTheRewriterEndsWhereItsPageDoes(t *testing.T) {
+	torn := errors.New("torn")
+	w := &rewriter{prefix: at, base: "http://docs.test/", encoding: "utf-8"}
+	page := io.MultiReader(strings.NewReader("<p>"), &once{err: torn}, strings.NewReader("<p>behind"))
+	if err := w.page(bufio.NewWriter(io.Discard), page); err != torn {
+		t.Errorf("%v, want %v", err, torn)
+	}
+	if err := w.page(bufio.NewWriter(io.Discard), iotest.ErrReader(torn)); err != torn {
+		t.Errorf("at once: %v, want %v", err, torn)
+	}
+	for _, tag := range []string{`<a b="c d>`, `<a b='`, `<a b="`} {
+		if all := attributes([]byte(tag)); len(all) > 0 {
+			t.Errorf("%s: %+v", tag, all)
+		}
+	}
+	far := `<meta http-equiv="refresh` + strings.Repeat(" ", 300<<10) + `" content="0;url=/x">`
+	if got := rewritten(t, far, "utf-8"); got != far {
+		t.Errorf("what is beyond a bound was changed: %.80s", got[len(got)-80:])
+	}
+}
+
+// once fails once.
+type once struct{ err error }
+
+func (o *once) Read([]byte) (n int, err error) {
+	if err, o.err = o.err, io.EOF; err == nil {
+		err = io.EOF
+	}
+	return 0, err
+}
