@@ -16,11 +16,13 @@ import (
 // An index of others is read line by line: what cannot be read is named, what is no line is passed over, and an error
 // of the one who is shown lines ends it.
 func TestAnIndexOfOthersIsReadAroundItsDamage(t *testing.T) {
-	text := "!meta 0 {}\n CDX N b a\n\na 2026 {}\n" + strings.Repeat("x", 2<<20) + "\nno line\nb 2026 {}\n\r\nc 2026 {}"
+	text := "!meta 0 {}\n CDX N b a\n\na 2026 {}\n" +
+		strings.Repeat("x", 2<<20) + "\nno line\nb 2026 {}\n\r\nc 2026 {}"
 	var keys []string
 	var unread []int
 	visit := func(e cdxj.Entry) error { keys = append(keys, e.Key); return nil }
-	err := cdxj.Each(strings.NewReader(text), cdxj.Parse, visit, func(line int, _ error) { unread = append(unread, line) })
+	bad := func(line int, _ error) { unread = append(unread, line) }
+	err := cdxj.Each(strings.NewReader(text), cdxj.Parse, visit, bad)
 	if err != nil || !slices.Equal(keys, []string{"a", "b", "c"}) || !slices.Equal(unread, []int{5, 6}) {
 		t.Errorf("%q, lines %d are not read, %v", keys, unread, err)
 	}

@@ -70,7 +70,8 @@ func TestDamageIsFoundAndReadOnBehind(t *testing.T) {
 			"b=bbbb c=cccc", "a=aaaa\r\n\r\nWARC/1.1\r\nWA b=bbbb c=cccc", true},
 		"no length, in the middle": {a + foreign("b", "bbbb", ended, "X: y") + c,
 			"a=aaaa c=cccc", "a=aaaa b=bbbb c=cccc", true},
-		"no length, at the end":              {a + foreign("b", "bbbb", ended, "X: y"), "a=aaaa", "a=aaaa b=bbbb", true},
+		"no length, at the end": {a + foreign("b", "bbbb", ended, "X: y"),
+			"a=aaaa", "a=aaaa b=bbbb", true},
 		"a plain record behind a packed one": {gz + b, "http://docs.test/0=", "http://docs.test/0= b=bbbb", true},
 		"a line without a colon in the header": {foreign("a", "aaaa", ended, "nothing", "Content-Length: 4"),
 			"a=aaaa", "a=aaaa", false},
@@ -94,7 +95,8 @@ func TestALineWithoutAColonIsNoField(t *testing.T) {
 
 // No byte of a block changes unnoticed, packed or not.
 func TestAByteOfABlockIsNotChangedUnnoticed(t *testing.T) {
-	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None}, {Compression: warc.Zstd, Level: 3}} {
+	for _, o := range []warc.Options{warc.DefaultOptions(), {Compression: warc.None},
+		{Compression: warc.Zstd, Level: 3}} {
 		record := members(t, o, 4)[3]
 		from := 0
 		if o.Compression == warc.None {
