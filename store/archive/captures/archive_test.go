@@ -66,6 +66,26 @@ func TestWhatIsNearIsLookedForInBounds(t *testing.T) {
 	}
 }
 
+// What is near is of the folder of a page, or of the nearest above it that has any, and each page is named once.
+func TestWhatIsNearIsOfTheNearestFolder(t *testing.T) {
+	head := []byte("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
+	var exchanges []*warc.Exchange
+	for _, uri := range []string{"a", "f/a", "f/b", "f/b", "f/g/h/c"} {
+		exchanges = append(exchanges, &warc.Exchange{URI: "http://a.test/" + uri, Head: head})
+	}
+	a := holding(t, t.TempDir(), exchanges...)
+	for missing, want := range map[string]string{"f/bb": "f/b f/a f/g/h/c", "f/g/h/i/d": "f/g/h/c",
+		"b": "a f/a f/b f/g/h/c"} {
+		var got []string
+		for _, e := range a.Near(weburl.MustParse("http://a.test/" + missing)) {
+			got = append(got, strings.TrimPrefix(e.URL, "http://a.test/"))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("near %s are %q, want %q", missing, got, want)
+		}
+	}
+}
+
 // A record that is beyond a bound keeps no other from being replayed, and is named with its file and place.
 func TestARecordThatCannotBeReadIsNamedAndPassedOver(t *testing.T) {
 	dir := t.TempDir()

@@ -155,13 +155,8 @@ func (g *growing) open() (*os.File, error) {
 	return os.Open(g.copy)
 }
 
-// close removes the copies.
-func (g *growing) close() error {
-	if g.folder == "" {
-		return nil
-	}
-	return os.RemoveAll(g.folder)
-}
+// close removes the copies, if there are any.
+func (g *growing) close() error { return os.RemoveAll(g.folder) }
 
 // scan shows the lines of a sorted index from the first that is not below from.
 func scan(f *os.File, from string, visit func(line []byte) bool) error {

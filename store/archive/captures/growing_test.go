@@ -130,8 +130,12 @@ func TestWhatGrowsIsReadAtOnce(t *testing.T) {
 		check("two grow", "http://a.test/1", "http://a.test/2", "http://a.test/3")
 		first.finish()
 		check("one is finished", "http://a.test/1", "http://a.test/2", "http://a.test/3")
-		if got := read(t, packed); len(a.Merged().Files) != 1 || !reflect.DeepEqual(got, []string{"http://a.test/2"}) {
-			t.Errorf("%v are finished, %v of what is packed is read", a.Merged().Files, got)
+		for range 2 {
+			time.Sleep(2 * growsFor)
+			got := read(t, packed)
+			if len(a.Merged().Files) != 1 || !reflect.DeepEqual(got, []string{"http://a.test/2"}) {
+				t.Errorf("%v are finished, %v of what is packed is read", a.Merged().Files, got)
+			}
 		}
 		third := grow(t, filepath.Join(dir, "c.warc.gz"))
 		third.capture("http://a.test/0")
@@ -144,6 +148,34 @@ func TestWhatGrowsIsReadAtOnce(t *testing.T) {
 		folder := a.grows.folder
 		if a.Close(); exists(folder) {
 			t.Errorf("%s is left", folder)
+		}
+	})
+}
+
+// What grows is not sorted for each reader: one that comes soon after another, or meanwhile, has the copy as it is.
+func TestWhatGrowsIsNotSortedForEachReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		file := grow(t, filepath.Join(dir, "a.warc.gz"))
+		file.capture("http://a.test/1")
+		a, err := Open(dir, func(what string) { t.Error(what) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		for _, step := range []struct {
+			do   func()
+			want int
+		}{
+			{func() { time.Sleep(2 * growsFor) }, 1},
+			{func() { file.capture("http://a.test/2") }, 1},
+			{func() { time.Sleep(2 * growsFor); a.grows.looking.Lock() }, 1},
+			{func() { a.grows.looking.Unlock() }, 2},
+		} {
+			step.do()
+			if got := read(t, a); len(got) != step.want {
+				t.Errorf("%v are read, want %d", got, step.want)
+			}
 		}
 	})
 }

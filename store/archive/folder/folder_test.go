@@ -48,6 +48,32 @@ func listed(t *testing.T, path string) (pages []string) {
 	return pages
 }
 
+// A file that nobody claimed is that of another program, whatever lies beside it; where nothing is open, nothing is done.
+func TestWhatNobodyClaimedIsLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "a-1.warc.gz", "whole", 0)
+	for _, name := range []string{"b", "c", "d"} {
+		put(t, dir, name+"-1.warc.gz.open", name, 20)
+	}
+	for _, name := range []string{".a.lock", "b", ".c", "d.lock"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := folder.Recover(dir)
+	open, err2 := warc.Leftovers(dir, "")
+	if err := errors.Join(err, err2); err != nil || len(found) > 0 || len(open) != 3 {
+		t.Errorf("%+v, %v, still open are %q", found, err, open)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "a-1.cdxj")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an index where nothing was open: %v", err)
+	}
+	says := folder.Repaired{File: "a-1.warc.gz.open", Err: errors.New("no room")}.String()
+	if !strings.Contains(says, "cannot be repaired: no room") {
+		t.Errorf("what is still as it was: %s", says)
+	}
+}
+
 // Whoever opens the archive after a crash finishes what the dead process left, and nothing of a process that lives or
 // of other programs.
 func TestWhatADeadProcessLeftIsFinishedByTheNextThatOpensTheFolder(t *testing.T) {

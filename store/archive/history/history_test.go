@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"henro/store/archive/warc"
 )
 
 func file(t *testing.T, dir, name, text string) string {
@@ -51,15 +53,16 @@ func TestEverySourceGivesItsCaptures(t *testing.T) {
 	z := gzip.NewWriter(f)
 	const cdx = " CDX N b a m s k r M S V g\ncom,example)/ 20140103030321 http://example.com text/html 200 " + digest +
 		" - - 1043 333 a.warc.gz\ncom,example)/ 20140103030341 http://example.com/ warc/revisit - " + digest +
-		" - - 553 1864 a.warc.gz\ncom,example)/gone 20140103030341 http://example.com/gone text/html 404 " + digest +
+		" - - 553 1864 a.warc.gz\ncom,example)/ 20140103030341 http://example.com/ warc/revisit 304 " + digest +
+		" - - 553 1864 b.warc.gz\ncom,example)/gone 20140103030341 http://example.com/gone text/html 404 " + digest +
 		" - - 553 1864 a.warc.gz\n"
 	if _, err := z.Write([]byte(cdx)); err != nil || z.Close() != nil || f.Close() != nil {
 		t.Fatal(err)
 	}
 	const line = `com,example)/ 20140103030321 {"url":"http://example.com/","status":"200","digest":"sha1:` +
 		digest + `"}`
-	var wacz bytes.Buffer
-	parts := zip.NewWriter(&wacz)
+	var pack bytes.Buffer
+	parts := zip.NewWriter(&pack)
 	for name, text := range map[string]string{"datapackage.json": "{}", "indexes/index.cdxj": line + "\n"} {
 		w, err := parts.Create(name)
 		if err == nil {
@@ -72,6 +75,12 @@ func TestEverySourceGivesItsCaptures(t *testing.T) {
 	if err := parts.Close(); err != nil {
 		t.Fatal(err)
 	}
+	b, err := warc.NewBuilder(warc.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, members := b.AppendExchange(nil, &warc.Exchange{URI: "http://example.com/", At: at, Body: []byte("page"),
+		Head: []byte("HTTP/1.1 200 OK\r\n\r\n"), Request: []byte("GET / HTTP/1.1\r\n\r\n")})
 	two := []Capture{{"http://example.com/", at, digest}, {"http://example.com/", at.Add(20 * time.Second), digest}}
 	for _, c := range []struct {
 		name string
@@ -81,7 +90,9 @@ func TestEverySourceGivesItsCaptures(t *testing.T) {
 		{"an index of eleven columns", file(t, dir, "a.cdx", cdx), two},
 		{"the same packed", packed, two},
 		{"an index of JSON", file(t, dir, "a.cdxj", line+"\n"), two[:1]},
-		{"a package", file(t, dir, "a.wacz", wacz.String()), two[:1]},
+		{"a file with requests", file(t, dir, "b.warc.gz", string(records)),
+			[]Capture{{"http://example.com/", at, members.PayloadDigest.Base32()}}},
+		{"a package", file(t, dir, "a.wacz", pack.String()), two[:1]},
 		{"a table", file(t, dir, "a.csv", "time,digest,url\n2014-01-03T03:03:21Z,"+digest+",http://example.com\n"+
 			"20140103030341,"+digest+",http://example.com/\n2014-01-03,x,mailto:a@example.com\n"), two},
 	} {

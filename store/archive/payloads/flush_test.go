@@ -90,6 +90,34 @@ func TestAFlushKeepsTheEarlierCapture(t *testing.T) {
 	}
 }
 
+// A level is full whatever stands behind it.
+func TestAFullLevelIsFoundAmongOthers(t *testing.T) {
+	x := New(filepath.Join(t.TempDir(), "x"))
+	if _, err := x.Open(); err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for _, c := range []struct {
+		levels []byte
+		want   int
+	}{{[]byte{2, 1, 1, 1, 0}, 0}, {[]byte{1}, 4}, {[]byte{0}, 4}} {
+		if err := x.db.Update(func(tx *bbolt.Tx) error {
+			for _, level := range c.levels {
+				number, _ := tx.Bucket(runs).NextSequence()
+				if _, err := tx.Bucket(runs).CreateBucket(runKey(level, number)); err != nil {
+					return err
+				}
+			}
+			if full := fullLevel(tx.Bucket(runs)); len(full) != c.want || c.want > 0 && levelOf(full[0]) != 1 {
+				t.Errorf("with levels %v: %x, want %d", c.levels, full, c.want)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Runs of a level become one of the next, and what they hold is found at its earliest capture. A merge that was cut off
 // leaves nothing, and what an older henro wrote is found before all of them.
 func TestRunsAreMerged(t *testing.T) {

@@ -97,6 +97,22 @@ func TestAnIndexThatIsNoneKnowsNothing(t *testing.T) {
 	if err := x.Close(); err != nil {
 		t.Error(err)
 	}
+	x = payloads.New(filepath.Join(t.TempDir(), "x")) // and so does one that is not open
+	add(t, x, entry("http://a.example/", "one", noon))
+	if got := finds(x, "one"); got != "" {
+		t.Errorf("found %q", got)
+	}
+	for range 2 { // opened once, it stays as it is
+		if _, err := x.Open(); err != nil {
+			t.Error(err)
+		}
+		if got := finds(x, "one"); got != "" {
+			t.Errorf("found %q", got)
+		}
+	}
+	if err := x.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // What is not flushed when the process ends is forgotten, and never what was flushed. Memory stays bounded.
@@ -326,10 +342,29 @@ func TestCapturesOfAnEarlierCrawlAreImported(t *testing.T) {
 			t.Errorf("%s is found at %q, want %q", payload, got, want)
 		}
 	}
+	if imported, err := payloads.Imported(filepath.Dir(path)); err != nil || imported {
+		t.Errorf("an index of another name: %v, %v", imported, err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	hidden := payloads.Path(t.TempDir(), "a")
+	if err := os.Rename(path, hidden); err != nil {
+		t.Fatal(err)
+	}
+	if imported, err := payloads.Imported(filepath.Dir(hidden)); err != nil || !imported {
+		t.Errorf("an index with what was imported: %v, %v", imported, err)
+	}
+	opened(t, hidden)
+	if imported, err := payloads.Imported(filepath.Dir(hidden)); err != nil || imported {
+		t.Errorf("an index that is in use: %v, %v", imported, err)
+	}
 	empty := t.TempDir()
 	bad := filepath.Join(empty, "bad.cdxj")
-	for _, from := range []string{filepath.Join(dir, "not there"), empty, bad} {
-		if _, err := payloads.New(filepath.Join(t.TempDir(), "y")).Import(from, func(string) {}); err == nil {
+	for _, from := range []string{empty, filepath.Join(dir, "not there"), bad} {
+		y := payloads.New(filepath.Join(t.TempDir(), "y"))
+		if added, err := y.Import(from, func(string) {}); err == nil || from == empty && !strings.Contains(err.Error(),
+			"neither") || added > 0 {
 			t.Errorf("%s is imported", from)
 		}
 		if err := os.WriteFile(bad, []byte("com,a)/ 2026 no json\n"), 0o666); err != nil {
