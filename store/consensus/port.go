@@ -103,9 +103,6 @@ func (p *port) accept() {
 	for {
 		c, err := p.listener.Accept()
 		if err != nil {
-			if errors.Is(err, net.ErrClosed) {
-				return
-			}
 			select {
 			case <-p.done:
 				return

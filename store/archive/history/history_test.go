@@ -52,9 +52,8 @@ func TestEverySourceGivesItsCaptures(t *testing.T) {
 	}
 	z := gzip.NewWriter(f)
 	const cdx = " CDX N b a m s k r M S V g\ncom,example)/ 20140103030321 http://example.com text/html 200 " + digest +
-		" - - 1043 333 a.warc.gz\ncom,example)/ 20140103030341 http://example.com/ warc/revisit - " + digest +
-		" - - 553 1864 a.warc.gz\ncom,example)/ 20140103030341 http://example.com/ warc/revisit 304 " + digest +
-		" - - 553 1864 b.warc.gz\ncom,example)/gone 20140103030341 http://example.com/gone text/html 404 " + digest +
+		" - - 1043 333 a.warc.gz\ncom,example)/ 20140103030341 http://example.com/ warc/revisit 304 " + digest +
+		" - - 553 1864 a.warc.gz\ncom,example)/gone 20140103030341 http://example.com/gone text/html 404 " + digest +
 		" - - 553 1864 a.warc.gz\n"
 	if _, err := z.Write([]byte(cdx)); err != nil || z.Close() != nil || f.Close() != nil {
 		t.Fatal(err)
@@ -121,6 +120,8 @@ func TestWhatIsNoArchiveSaysSo(t *testing.T) {
 		{file(t, dir, "b.csv", "url,time,digest\nhttp://a.example/,yesterday,x\n"), "line 2"},
 		{file(t, dir, "a.cdx.gz", "not packed"), "gzip"},
 		{file(t, dir, "a.warc", "not a record"), "no records"},
+		{file(t, dir, "b.warc", "WARC/1.1\r\nWARC-Type: warcinfo\r\nContent-Length: 0\r\n\r\n\r\n\r\n"),
+			"no records"},
 		{filepath.Dir(file(t, dir, "empty/readme", "")), "holds no"},
 	} {
 		if _, err := read(t, c.path); !errors.Is(err, ErrSource) || !strings.Contains(err.Error(), c.want) {
