@@ -121,6 +121,15 @@ func TestNothingIsRecoveredOfALogThatCannotBeApplied(t *testing.T) {
 	if _, err := os.Stat(store.LogDir(alone)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a log is made: %v", err)
 	}
+	if err := os.MkdirAll(store.LogDir(alone), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := openLogged(t, store.LogDir(alone), 0).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Recover(alone, store.DefaultOptions()); err == nil || store.HasReplica(alone) {
+		t.Errorf("a member that has received no state yet is recovered: %v", err)
+	}
 }
 
 // TestWhoIsKnownIsNotForgottenForOneThatIsNew: where the list of members cannot be read, none is written over it.
