@@ -20,8 +20,10 @@ import (
 
 // TestOnlyWholeIdentitiesAreRead: others send them.
 func TestOnlyWholeIdentitiesAreRead(t *testing.T) {
-	for digits, whole := range map[string]bool{strings.Repeat("a9", 16): true, "": false, strings.Repeat("a", 31): false,
-		strings.Repeat("a", 33): false, strings.Repeat("a9", 15): false, strings.Repeat("a9", 17): false,
+	for digits, whole := range map[string]bool{strings.Repeat("a9", 16): true, "": false,
+		strings.Repeat("a", 31):  false,
+		strings.Repeat("a", 33):  false,
+		strings.Repeat("a9", 15): false, strings.Repeat("a9", 17): false,
 		strings.Repeat("a9", 4096): false, strings.Repeat("x9", 16): false} {
 		var i identity
 		if err := i.UnmarshalText([]byte(digits)); (err == nil) != whole {
@@ -43,7 +45,8 @@ func TestACallerThatKnowsNoIdentityIsHeardOnceAnotherKnewIt(t *testing.T) {
 	for i, c := range []struct {
 		expected identity
 		heard    bool
-	}{{identity{}, false}, {other, false}, {identity{}, false}, {o.identity, true}, {identity{}, true}, {other, false}} {
+	}{{identity{}, false}, {other, false}, {identity{}, false}, {o.identity, true}, {identity{}, true},
+		{other, false}} {
 		if heard := o.isCalled(c.expected); heard != c.heard {
 			t.Errorf("call %d is heard: %v", i, heard)
 		}

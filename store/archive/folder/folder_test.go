@@ -48,7 +48,8 @@ func listed(t *testing.T, path string) (pages []string) {
 	return pages
 }
 
-// A file that nobody claimed is that of another program, whatever lies beside it; where nothing is open, nothing is done.
+// A file that nobody claimed is that of another program, whatever lies beside it. Where nothing is open, nothing is
+// done.
 func TestWhatNobodyClaimedIsLeftAlone(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "a-1.warc.gz", "whole", 0)
