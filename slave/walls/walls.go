@@ -1,0 +1,244 @@
+// Package walls tells pages that stand where content should: challenges, captchas, questions for consent, log-in pages,
+// "too many requests" with status 200, parked domains. It decides and does nothing: no way round a wall is built.
+//
+// A page is a wall by signs from two places at least: its title, its text, the vendor's marks in head or body, the
+// status, and its bareness. A page that has much to say is none, whatever it says. What is looked for stands in
+// words.go; how often it is right, and wrong, is measured by .ci/lab/walls.
+package walls
+
+import (
+	"bytes"
+	"net/url"
+	"slices"
+	"strings"
+
+	"henro/slave/links"
+)
+
+// Kind is what a page is instead of content. The zero Kind: it is no wall.
+type Kind uint8
+
+// The kinds of walls.
+const (
+	None      Kind = iota
+	Challenge      // proof of being a browser, or refused as a robot
+	Captcha        // proof of being human
+	Consent        // a choice about cookies before anything else
+	LogIn          // a form for name and password, in the place of what was asked for
+	RateLimit      // patience asked for
+	Parked         // a domain without a site
+
+	kinds
+)
+
+// String is the kind in words; empty for None.
+func (k Kind) String() string {
+	return [...]string{"", "challenge", "captcha", "consent", "log-in", "rate limit", "parked", ""}[min(k, kinds)]
+}
+
+// Page is an answer, as far as it is looked at. Nothing of it is changed or kept.
+type Page struct {
+	URL        string // that was asked
+	Redirected bool   // another page led there by a redirect
+	Status     int
+	Header     map[string][]string // by canonical name
+	Body       []byte              // without its content coding; nil: it is no HTML
+	Document   *links.Document     // Title, Text and Links of Body, in UTF-8
+}
+
+// The bounds of what is looked at, in bytes: a page with more text is none; of text and body no more is read.
+const (
+	maxText = 5000
+	maxRead = 64 << 10
+)
+
+// maxLinks is how many links to pages a wall has at most: those of a forum's log-in page are some thirty.
+const maxLinks = 50
+
+// Look says what a page is. It is a function of the page alone, and safe for concurrent use.
+func Look(p *Page) Kind {
+	if p.Status >= 300 && p.Status < 400 {
+		return ledAway(p)
+	}
+	if p.Document == nil || len(p.Document.Text) > maxText {
+		return byHeader(p)
+	}
+	s := signs{page: p}
+	if k := s.look(); k != None {
+		return k
+	}
+	return byHeader(p)
+}
+
+// byHeader trusts the fields by which vendors tell programs what they did, where the status says that it is no content.
+func byHeader(p *Page) Kind {
+	if p.Status < 202 || p.Status == 203 || p.Header == nil {
+		return None
+	}
+	for name, k := range told {
+		if v := p.Header[name]; len(v) > 0 && strings.Contains(k, strings.ToLower(v[0])) {
+			if v[0] == "captcha" {
+				return Captcha
+			}
+			return Challenge
+		}
+	}
+	return None
+}
+
+// ledAway looks at a redirect: to a page for consent or for logging in that is to lead back here.
+func ledAway(p *Page) Kind {
+	location := p.Header["Location"]
+	if len(location) == 0 {
+		return None
+	}
+	to, err := url.Parse(location[0])
+	if err != nil || to.RawQuery == "" || len(to.RawQuery) > maxText {
+		return None
+	}
+	from, err := url.Parse(p.URL)
+	if err != nil || named(from, LogIn) || named(from, Consent) {
+		return None
+	}
+	query := to.Query()
+	back := query.Has("SAMLRequest") // which holds it, compressed
+	for _, values := range query {
+		path := strings.Trim(from.EscapedPath(), "/")
+		back = back || slices.ContainsFunc(values, func(v string) bool {
+			v, _, _ = strings.Cut(v, "?")
+			return path != "" && strings.Contains(v, "/") && strings.HasSuffix(strings.TrimRight(v, "/"), path)
+		})
+	}
+	switch {
+	case !back:
+		return None
+	case named(to, Consent):
+		return Consent
+	case named(to, LogIn), query.Has("SAMLRequest"):
+		return LogIn
+	}
+	return None
+}
+
+// named reports that a URL says of itself what kind of page it is.
+func named(u *url.URL, k Kind) bool {
+	var f found
+	all.find([]byte("//"+u.Host+u.Path), &f)
+	return f.of(k, urls) > 0
+}
+
+// signs are what a page with little text shows.
+type signs struct {
+	page              *Page
+	title, text, body found
+	bare, failed      bool
+	read              bool // the body
+}
+
+func (s *signs) look() Kind {
+	d := s.page.Document
+	all.find([]byte(strings.ToLower(d.Title)), &s.title)
+	s.failed = s.page.Status >= 400 && s.page.Status != 404 && s.page.Status != 410 || s.page.Status == 202
+	s.bare = len(d.Text) <= maxBareText && len(d.Links) <= 4*maxBareLinks
+	if !s.bare && !s.failed && s.title == (found{}) {
+		return None // most pages go no further
+	}
+	pages := 0
+	for i := range d.Links {
+		if d.Links[i].Kind.Navigates() {
+			pages++
+		}
+	}
+	if pages > maxLinks {
+		return None
+	}
+	all.find(bytes.ToLower(d.Text), &s.text)
+	s.bare = s.bare && pages <= maxBareLinks
+	best, most := None, wall-1
+	for k := Challenge; k < kinds; k++ {
+		if n := s.count(k); k != LogIn && n > most {
+			best, most = k, n
+		}
+	}
+	if (best == None || most == wall) && s.isLogIn() {
+		return LogIn
+	}
+	return best
+}
+
+// wall is how many signs make a wall. No place has as many by itself.
+const wall = 3
+
+// What a page has at most that has nothing else either: bytes of text, links to pages. sentence is how many bytes of
+// text are not much more than one sentence.
+const maxBareText, maxBareLinks, sentence = 700, 10, 150
+
+// count weighs the signs of one kind: what title and text say and a vendor's mark at most two each, what is a sign
+// beside these alone one. Words alone make no wall of a page that has more to say.
+func (s *signs) count(k Kind) (n int) {
+	said, titled, spare := s.text.of(k, says), s.title.of(k, titles) > 0, s.bare || s.failed
+	n = min(said, 2)
+	if s.title.of(k, says) > 0 {
+		n, titled = n+2, true
+	}
+	if n == 0 && !titled && !spare {
+		return 0
+	}
+	marked := s.inBody().of(k, marks) > 0
+	if n == 0 && !titled && !marked {
+		return 0
+	}
+	beside := marked || s.inBody().of(k, widgets) > 0 || k == Consent && s.atConsent() || k == Parked && s.namesHost()
+	short := titled && s.title.of(k, says) == 0 && (spare || beside)
+	only := s.bare && said > 0 && len(s.page.Document.Text) <= sentence // it is all that there is
+	for _, sign := range [...]bool{marked, beside, s.bare, s.failed, short, only} {
+		if sign {
+			n++
+		}
+	}
+	if !titled && !marked && !spare {
+		return 0
+	}
+	return n
+}
+
+// inBody looks for the marks in the body, once.
+func (s *signs) inBody() *found {
+	if !s.read {
+		s.read = true
+		all.find(s.page.Body[:min(len(s.page.Body), maxRead)], &s.body)
+	}
+	return &s.body
+}
+
+func (s *signs) atConsent() bool {
+	u, err := url.Parse(s.page.URL)
+	return err == nil && named(u, Consent)
+}
+
+// namesHost reports that title or text name the page's own host, as parked domains do.
+func (s *signs) namesHost() bool {
+	u, err := url.Parse(s.page.URL)
+	if err != nil {
+		return false
+	}
+	name, d := strings.TrimPrefix(u.Hostname(), "www."), s.page.Document
+	return strings.Contains(strings.ToLower(d.Title), name) || bytes.Contains(d.Text, []byte(name))
+}
+
+// isLogIn reports a form for a password, or a provider's page that makes one, in the place of what was asked for.
+func (s *signs) isLogIn() bool {
+	u, err := url.Parse(s.page.URL)
+	status, redirected := s.page.Status, s.page.Redirected
+	denied := status == 401 || status == 403
+	if err != nil || len(s.page.Document.Text) > maxText/2 || !redirected && !denied && named(u, LogIn) {
+		return false // of the last: it was asked for
+	}
+	worded, marked := s.title.of(LogIn, titles) > 0, s.inBody().of(LogIn, marks) > 0
+	form, bare := s.inBody().of(LogIn, widgets) > 0, s.bare && len(s.page.Document.Text) <= sentence
+	switch {
+	case marked && (worded || redirected || bare), form && (worded || denied || s.text.of(LogIn, says) > 0):
+		return true
+	}
+	return redirected && named(u, LogIn) && (form || worded && bare)
+}
