@@ -242,6 +242,9 @@ func TestCheckNamesEachForgery(t *testing.T) {
 			!ok && !strings.Contains(all, want) {
 			t.Errorf("no %q among\n%s", want, all)
 		}
+		if len(report.Digests) != len(s.Partitions)-1 {
+			t.Errorf("%q: a damaged partition has a digest: %q", want, report.Digests)
+		}
 	}
 }
 
