@@ -78,7 +78,7 @@ func eachTimetable(ctx context.Context, state *store.State, m *reading.Settings,
 			if err != nil {
 				return err
 			}
-			if load := s.Wanted(&m.Revisit); load > 0 {
+			if load := s.Timetable.Wanted(&m.Revisit); load > 0 {
 				f(s, load, h.Waiting > 0)
 			}
 			return ctx.Err()
@@ -152,13 +152,13 @@ func admitEvery(ctx context.Context, state *store.State, m *reading.Settings, pa
 	if more <= 0 {
 		return nil
 	}
-	load, bears := s.Load()+more, s.Capacity(&m.Politeness)
+	load, bears := s.Timetable.Load()+more, s.Capacity(&m.Politeness)
 	if h.Waiting > 0 {
 		bears /= 2
 	}
 	if load > bears {
 		give := "fewer pages"
-		if spare := bears - (s.Load() - before); spare > 0 {
+		if spare := bears - (s.Timetable.Load() - before); spare > 0 {
 			least := time.Duration(math.Ceil(float64(count)/spare)) * time.Second
 			give = fmt.Sprintf("every %s or longer, or fewer pages", speech.Span(least))
 		}

@@ -36,7 +36,7 @@ func promising(t *testing.T, hosts, pages int, waiting int) (*store.State, *read
 		s.Observe(&m.Politeness, politeness.Visit{Took: time.Second}, time.Now())
 		batch := store.NewBatch(time.Now())
 		for n := range pages {
-			s.AddPage(time.Minute)
+			s.Timetable.AddPage(time.Minute)
 			page := store.Page{URL: fmt.Sprintf("%s/%d", name, n), LastVisit: time.Now(), Next: time.Now()}
 			page.Timing.Interval = 60
 			batch.Visit(store.Visited{Page: page})

@@ -998,7 +998,7 @@ func (x *exploring) hash(w *world) uint64 {
 	}
 	h.of(reflect.ValueOf(w.book))
 	clock := reflect.ValueOf(w.book).Elem().FieldByName("base").Elem().FieldByName("clock")
-	polite := clock.FieldByName("State")
+	polite := clock.FieldByName("polite")
 	h.moment((*politeness.State)(polite.Addr().UnsafePointer()).NextAllowed())
 	h.moment(w.polite.NextAllowed())
 	h.of(reflect.ValueOf(&w.lease))
@@ -1082,7 +1082,7 @@ func (h *hasher) moment(at time.Time) {
 }
 
 // skipped are fields of which nothing follows here.
-var skipped = map[string]bool{"o": true, "judge": true, "out": true, "now": true, "record": true, "State": true,
+var skipped = map[string]bool{"o": true, "judge": true, "out": true, "now": true, "record": true, "polite": true,
 	"askedAt": true, "FactBy": true, "since": true, "sizeCache": true, "unknownFields": true}
 
 // told are the fields of a struct of which something follows.

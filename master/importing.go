@@ -114,7 +114,7 @@ func (i *importing) open(disk *store.Partition, name string) (err error) {
 // changes.
 func (i *importing) replay(captures []history.Capture) store.Page {
 	var h revisit.History
-	prior := i.load.Rates().Prior()
+	prior := i.load.Timetable.Rates().Prior()
 	i.o.Next(&h, prior, i.rnd) // the belief that a page begins with
 	last := history.Capture{}
 	for _, c := range captures {
@@ -141,8 +141,8 @@ func (i *importing) replay(captures []history.Capture) store.Page {
 	if page.Next.Before(i.now) {
 		page.Next = i.now
 	}
-	i.load.AddPage(interval)
-	i.load.Rates().Add(i.o.Estimate(&h))
+	i.load.Timetable.AddPage(interval)
+	i.load.Timetable.Rates().Add(i.o.Estimate(&h))
 	return page
 }
 

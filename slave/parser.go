@@ -231,7 +231,7 @@ func (p *Parser) robots(m *parse, found *parsed) *messages.RulesVisited {
 	r := m.response
 	v := &messages.RulesVisited{Status: uint32(r.Status), Reason: r.Reason, TookNs: int64(r.Took),
 		RetryAfterNs: int64(r.RetryAfter), Says: saysOf(r)}
-	file := m.visit.File.Answered(answer(r), m.rules.RobotsAgent, slices.Contains(m.rules.Obey, "tdm"))
+	file := m.visit.File.Answered(answer(r), m.rules.sent.RobotsAgent, slices.Contains(m.rules.sent.Obey, "tdm"))
 	found.file = &file
 	if m.visit.File.TDM() {
 		v.Path = robots.TDMFile
@@ -266,7 +266,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 	v.Digest = digest[:]
 	v.Unchanged = m.visit.Task != nil && r.Status == http.StatusOK && string(m.visit.Task.Digest) == string(v.Digest)
 	v.Mime = mimeOf(r)
-	directives := robots.ParseTag(r.Header.Values("X-Robots-Tag"), m.rules.RobotsAgent)
+	directives := robots.ParseTag(r.Header.Values("X-Robots-Tag"), m.rules.sent.RobotsAgent)
 
 	set := &p.found
 	set.Urls, set.Kinds, set.Flags, set.Anchors = set.Urls[:0], set.Kinds[:0], set.Flags[:0], set.Anchors[:0]
@@ -281,7 +281,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 		p.reading = nil
 	case r.Status == http.StatusOK && p.requisites(r.URL, v.Mime, r.Body):
 		p.resolve(r.URL, p.document.Links, set, "")
-	case m.rules.Sitemaps && r.Status == http.StatusOK && mayName(v.Mime):
+	case m.rules.sent.Sitemaps && r.Status == http.StatusOK && mayName(v.Mime):
 		p.entries(m, set)
 	}
 	p.resolve(r.URL, links.Header(r.Header.Values("Link")), set, "")
@@ -405,7 +405,7 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 // has what follows from them, and no rule looks at the words at each visit. Its links are judged again all the same:
 // what is admitted changes with the rules, the stop list and the room of the crawl.
 func (p *Parser) wordsUnasked(m *parse) bool {
-	return m.visited.Unchanged && !p.o.Metadata && !m.rules.Near && len(m.rules.Languages) == 0 &&
+	return m.visited.Unchanged && !p.o.Metadata && !m.rules.sent.Near && len(m.rules.sent.Languages) == 0 &&
 		m.rules.admission.Topic == nil
 }
 
@@ -418,7 +418,7 @@ func (p *Parser) words(m *parse) {
 		v.Topic = 1 + uint32(1000*p.reading.Score)
 	}
 	v.MainDigest = fingerprint.Main(d.Text)
-	if m.rules.Near {
+	if m.rules.sent.Near {
 		var near fingerprint.Near
 		if v.Simhash, near = p.nearer.Sketch(d.Text); near.Count > 0 {
 			v.Near = near.Append(nil)
@@ -582,8 +582,8 @@ func mimeOf(r *fetch.Response) string {
 
 // foreign reports whether a page is known to be in a language that is not kept.
 func foreign(m *parse) bool {
-	return len(m.rules.Languages) > 0 && m.visited.Language != "" &&
-		!slices.Contains(m.rules.Languages, m.visited.Language)
+	return len(m.rules.sent.Languages) > 0 && m.visited.Language != "" &&
+		!slices.Contains(m.rules.sent.Languages, m.visited.Language)
 }
 
 func isHTML(mime string) bool { return mime == "text/html" || mime == "application/xhtml+xml" }

@@ -38,7 +38,7 @@ func answered(status int, location, refresh, link, mime string, body []byte) *pa
 		follow: true, visit: &walk.Visit{URL: url},
 		assignment: &assignment{
 			task:    &messages.HostTask{Host: url.Host()},
-			rules:   &rules{FetchRules: &messages.FetchRules{RobotsAgent: "henro"}},
+			rules:   &rules{sent: &messages.FetchRules{RobotsAgent: "henro"}},
 			links:   &admission.Rules{MaxRedirects: 20},
 			regions: &admission.Lent{Host: url.Host(), Part: &scope.Part{Prefixes: []string{"http://a.example/"}}},
 		},
@@ -112,8 +112,8 @@ func TestThePageThatIsAsBeforeHasItsLinksJudgedAgain(t *testing.T) {
 		"as before":    {func(*parse, *Parser) {}, false},
 		"changed":      {func(m *parse, _ *Parser) { m.visit.Task.Digest = []byte("another") }, true},
 		"new":          {func(m *parse, _ *Parser) { m.visit.Task = nil }, true},
-		"compared":     {func(m *parse, _ *Parser) { m.rules.Near = true }, true},
-		"in languages": {func(m *parse, _ *Parser) { m.rules.Languages = []string{"en"} }, true},
+		"compared":     {func(m *parse, _ *Parser) { m.rules.sent.Near = true }, true},
+		"in languages": {func(m *parse, _ *Parser) { m.rules.sent.Languages = []string{"en"} }, true},
 		"described":    {func(_ *parse, p *Parser) { p.o.Metadata = true }, true},
 		"for a topic":  {func(m *parse, _ *Parser) { m.rules.admission.Topic = about }, true},
 	} {

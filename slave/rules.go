@@ -23,7 +23,7 @@ import (
 
 // rules are the master's, with what is made of them.
 type rules struct {
-	*messages.FetchRules
+	sent       *messages.FetchRules
 	client     *fetch.Client
 	scope      *scope.Rules    // the patterns alone: regions come with each lease
 	admission  admission.Rules // but for MaxRedirects, which comes with each lease
@@ -31,7 +31,7 @@ type rules struct {
 }
 
 func makeRules(f *messages.FetchRules, o Options, log *logrus.Entry) (*rules, error) {
-	r := &rules{FetchRules: f}
+	r := &rules{sent: f}
 	if len(f.Admission) > 0 {
 		r.admission = admission.DefaultRules() // of rules that an older master does not know
 		if err := r.admission.UnmarshalBinary(f.Admission); err != nil {
@@ -120,7 +120,7 @@ func newClient(f *messages.FetchRules, o Options) (*fetch.Client, error) {
 
 // secrets are the fields that requests for a URL have beside those of all requests.
 func (r *rules) secrets(url string, jar *cookies.Jar) (fields []fetch.Field) {
-	for _, h := range r.Headers {
+	for _, h := range r.sent.Headers {
 		if h.Prefix != "" && strings.HasPrefix(url, h.Prefix) {
 			fields = append(fields, fetch.Field{Name: h.Name, Value: h.Value})
 		}
@@ -135,7 +135,7 @@ func (r *rules) secrets(url string, jar *cookies.Jar) (fields []fetch.Field) {
 
 // jar is that of a host whose cookies are kept; nil: they are not.
 func (r *rules) jar(task *messages.HostTask, now time.Time) *cookies.Jar {
-	named := func(pattern string) bool { return slices.Contains(r.CookieHosts, pattern) }
+	named := func(pattern string) bool { return slices.Contains(r.sent.CookieHosts, pattern) }
 	patterns := weburl.Patterns(task.Host)
 	if !slices.ContainsFunc(patterns, named) && !r.cookieFile.Covers(patterns[1]) {
 		return nil

@@ -131,7 +131,7 @@ func (c *Collector) Host(h Host) {
 	if _, mean, _ := s.Took(); mean > 0 {
 		c.fetches.Add(mean.Seconds())
 	}
-	load := s.Load()
+	load := s.Timetable.Load()
 	if load <= 0 {
 		return
 	}
@@ -149,13 +149,13 @@ func (c *Collector) Host(h Host) {
 // judge compares what the host's pages ask for with what it bears.
 func (c *Collector) judge(h Host, load float64) {
 	o := &c.o
-	demand := h.State.Demand(&o.Revisit)
-	asked := h.State.Asked(&o.Revisit)
+	demand := h.State.Timetable.Demand(&o.Revisit)
+	asked := h.State.Timetable.Asked(&o.Revisit)
 	verdict := h.State.Judge(&o.Politeness, max(asked.Load, load), h.Waiting > 0)
 	row := &c.report.Verdicts[verdict]
 	row.Verdict = verdict.String()
 	row.Hosts++
-	row.Pages += h.State.Pages()
+	row.Pages += h.State.Timetable.Pages()
 	row.Asked += asked.Load
 	row.Scheduled += load
 	row.Versions += asked.Versions
@@ -164,7 +164,7 @@ func (c *Collector) judge(h Host, load float64) {
 	_, mean, _ := h.State.Took()
 	c.report.Occupied.Asked += max(asked.Load, load) * mean.Seconds()
 	c.report.Occupied.Scheduled += load * mean.Seconds()
-	if rank, size := rankOf(h.Name, h.State.Pages()); rank >= c.sample.level {
+	if rank, size := rankOf(h.Name, h.State.Timetable.Pages()); rank >= c.sample.level {
 		host := drawn{rank: rank, size: size}
 		for i := range host.costs {
 			d := demand
@@ -191,7 +191,7 @@ func (c *Collector) judge(h Host, load float64) {
 		relief.Captured[i] += other.Captured
 	}
 	x := Infeasible{
-		Host: h.Name, Pages: h.State.Pages(), Verdict: verdict.String(), Asked: asked.Load, Bears: capacity,
+		Host: h.Name, Pages: h.State.Timetable.Pages(), Verdict: verdict.String(), Asked: asked.Load, Bears: capacity,
 		Scheduled: load,
 		Relief:    plan.Relief.String(), Versions: asked.Versions, Without: asked.Share(), With: cost.Share(),
 		Lag: cost.Lag,

@@ -33,8 +33,8 @@ func host(name string, pages int, mean, took time.Duration) Host {
 	o := politeness.DefaultOptions()
 	s.Observe(&o, politeness.Visit{Took: took}, now.Add(-time.Hour))
 	for range pages {
-		s.AddPage(mean)
-		s.Rates().Add(mean)
+		s.Timetable.AddPage(mean)
+		s.Timetable.Rates().Add(mean)
 	}
 	return Host{Name: name, State: &s}
 }
@@ -131,11 +131,11 @@ func TestEachObjectiveIsBestAtItsOwn(t *testing.T) {
 		h := host(fmt.Sprintf("http://h%d", i), 30, 12*time.Hour, took)
 		for _, mean := range []time.Duration{time.Hour, 20 * 24 * time.Hour} {
 			for range 100 {
-				h.State.AddPage(mean)
-				h.State.Rates().Add(mean)
+				h.State.Timetable.AddPage(mean)
+				h.State.Timetable.Rates().Add(mean)
 			}
 			for range 1000 { // so that estimates are believed
-				h.State.Trust().Saw(mean, 12*time.Hour, mean, rnd.Float64() < -math.Expm1(-1))
+				h.State.Timetable.Trust().Saw(mean, 12*time.Hour, mean, rnd.Float64() < -math.Expm1(-1))
 			}
 		}
 		c.Host(h)

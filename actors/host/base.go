@@ -75,7 +75,7 @@ func (b *base) countFailure(v *messages.PageVisited) {
 // then it fails so.
 func (b *base) fail(f store.Failure) {
 	last := &b.record.Failure
-	if f.Since = last.Since; last.Cause().Word != f.Cause().Word || b.clock.LastOK().After(last.At) {
+	if f.Since = last.Since; last.Cause().Word != f.Cause().Word || b.clock.polite.LastOK().After(last.At) {
 		f.Since = f.At
 		b.send(Log, &Failing{f.Cause()})
 	}
@@ -84,11 +84,11 @@ func (b *base) fail(f store.Failure) {
 
 // row is this host as it is written.
 func (b *base) row() *store.HostRecord {
-	blob, err := b.clock.MarshalBinary()
+	blob, err := b.clock.polite.MarshalBinary()
 	if err != nil {
 		panic(fmt.Errorf("politeness of %s: %w", b.name, err))
 	}
-	b.record.Politeness, b.record.NextAllowed, b.record.AskedAt = blob, b.clock.NextAllowed(), b.clock.askedAt
+	b.record.Politeness, b.record.NextAllowed, b.record.AskedAt = blob, b.clock.polite.NextAllowed(), b.clock.askedAt
 	row := b.record
 	row.Errors = maps.Clone(row.Errors) // it is written beside what comes next
 	return &row

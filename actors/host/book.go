@@ -208,7 +208,7 @@ func (b *Book) takeFound(m *protocol.PagesFound) {
 			}
 		}
 		b.judge.begin(page.URL, page.Depth, page.DepthLeft, 0, page.Number)
-		for _, url := range m.Notice.New[:min(len(m.Notice.New), b.clock.Told().Most())] {
+		for _, url := range m.Notice.New[:min(len(m.Notice.New), b.clock.timetable().Told().Most())] {
 			b.judge.link(&outlink.Outlink{URL: url, Kind: outlink.Sitemap})
 		}
 		w := &protocol.Write{}
@@ -225,13 +225,13 @@ func (b *Book) restore(m *protocol.HostRestored) {
 	back := m.Record.SetBack(b.now)
 	b.record, b.clock.askedAt = m.Record, m.Record.AskedAt.Add(-back)
 	if len(m.Record.Politeness) > 0 {
-		if err := b.clock.UnmarshalBinary(m.Record.Politeness); err != nil {
+		if err := b.clock.polite.UnmarshalBinary(m.Record.Politeness); err != nil {
 			panic(fmt.Errorf("politeness of %s: %w", b.name, err))
 		}
 	}
-	b.clock.SetParallel(b.o.parallel(b.name))
-	b.clock.SetBack(back)
-	b.clock.Allow(m.Record.NextAllowed.Add(-back))
+	b.clock.polite.SetParallel(b.o.parallel(b.name))
+	b.clock.polite.SetBack(back)
+	b.clock.polite.Allow(m.Record.NextAllowed.Add(-back))
 	if b.now.Before(b.record.RobotsUntil) {
 		b.robots.rules = b.robots.kept()
 	}

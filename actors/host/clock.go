@@ -13,7 +13,7 @@ import (
 
 // clock says when a host may be asked, how often, and how many visits a lease may have.
 type clock struct {
-	politeness.State // with the timetable, which the schedule keeps
+	polite politeness.State // with the timetable, which the schedule keeps
 
 	o       *Options           // of base
 	verdict politeness.Verdict // on the timetable, when it was planned last
@@ -22,16 +22,19 @@ type clock struct {
 	othersAt time.Time
 }
 
-func (c *clock) interval() time.Duration { return c.Interval(&c.o.Politeness) }
+// timetable is what the pages ask for.
+func (c *clock) timetable() *politeness.Timetable { return &c.polite.Timetable }
 
-func (c *clock) requisiteInterval() time.Duration { return c.RequisiteInterval(&c.o.Politeness) }
+func (c *clock) interval() time.Duration { return c.polite.Interval(&c.o.Politeness) }
+
+func (c *clock) requisiteInterval() time.Duration { return c.polite.RequisiteInterval(&c.o.Politeness) }
 
 // observe lets the clock learn from one request.
 func (c *clock) observe(status uint32, reason messages.Reason, started time.Time, v politeness.Visit) {
 	v.Outcome = outcomeOf(status, reason)
-	c.Observe(&c.o.Politeness, v, started)
+	c.polite.Observe(&c.o.Politeness, v, started)
 	c.ended(started.Add(v.Took))
-	if until := c.BackoffUntil(); v.Outcome == politeness.Throttled && until.After(c.othersAt) {
+	if until := c.polite.BackoffUntil(); v.Outcome == politeness.Throttled && until.After(c.othersAt) {
 		c.othersAt = until
 	}
 }
@@ -41,8 +44,8 @@ func (c *clock) observe(status uint32, reason messages.Reason, started time.Time
 // says nothing of the others.
 func (c *clock) ended(at time.Time) {
 	c.askedAt = later(c.askedAt, at)
-	c.Allow(at.Add(c.interval()))
-	c.othersAt = later(c.othersAt, at.Add(c.Pace(&c.o.Politeness)))
+	c.polite.Allow(at.Add(c.interval()))
+	c.othersAt = later(c.othersAt, at.Add(c.polite.Pace(&c.o.Politeness)))
 }
 
 // outcomeOf is what package politeness makes of a status, or of the reason that there is none.
@@ -91,7 +94,7 @@ func (c *clock) budget(m *protocol.Lend) int {
 // pageLimit is how many of the visits may be of pages: 0 is no limit, protocol.NoPages none. Their requisites are
 // fetched beyond every limit, so that the last pages are whole too.
 func (c *clock) pageLimit(m *protocol.Lend) int {
-	known := c.Pages()
+	known := c.timetable().Pages()
 	switch {
 	case m.PageLimit == protocol.NoPages || c.full():
 		return protocol.NoPages
@@ -123,13 +126,13 @@ func (c *clock) limit(due []store.Entry, m *protocol.Lend) []store.Entry {
 // full reports that as many pages of the host were visited as are wanted. A crawl that visits known pages again has no
 // such limit.
 func (c *clock) full() bool {
-	return !c.o.Continuous && !c.o.Again && c.o.MaxPages > 0 && c.Pages() >= c.o.MaxPages
+	return !c.o.Continuous && !c.o.Again && c.o.MaxPages > 0 && c.timetable().Pages() >= c.o.MaxPages
 }
 
 // restsLong reports that the host rests after failures, for longer than a lease.
 func (c *clock) restsLong() bool {
 	interval := c.interval()
-	return interval > c.o.LeaseSpan && interval > c.Pace(&c.o.Politeness)
+	return interval > c.o.LeaseSpan && interval > c.polite.Pace(&c.o.Politeness)
 }
 
 // givenUp reports that a crawl that is to end should not wait for the host any longer: the host, or its robots.txt, has
@@ -138,12 +141,12 @@ func (c *clock) givenUp(now time.Time, robotsFailures int) bool {
 	if c.o.Continuous {
 		return false
 	}
-	rests := c.BackoffUntil().Sub(now)
+	rests := c.polite.BackoffUntil().Sub(now)
 	if c.o.Again && rests <= 0 { // a round asks once more
 		return false
 	}
 	outwaits := c.o.Patience > 0 && rests > c.o.Patience
-	return outwaits || c.Failures() > 2*c.o.Retries || robotsFailures > c.o.Retries
+	return outwaits || c.polite.Failures() > 2*c.o.Retries || robotsFailures > c.o.Retries
 }
 
 // later returns the later of two moments.

@@ -182,7 +182,8 @@ func (b *Book) storeMade(m *visitsMade) {
 	visits, totals := b.schedule.visited(m.visits, b.line.spare())
 	if b.schedule.replanned {
 		b.schedule.replanned = false
-		b.clock.verdict = b.clock.Judge(&b.o.Politeness, max(b.schedule.load, b.clock.Load()), b.line.fresh > 0)
+		load := max(b.schedule.load, b.clock.timetable().Load())
+		b.clock.verdict = b.clock.polite.Judge(&b.o.Politeness, load, b.line.fresh > 0)
 	}
 	w := &protocol.Write{
 		Visits: visits, Urgent: m.finished || m.pressing,
@@ -233,7 +234,7 @@ func (b *Book) storeMade(m *visitsMade) {
 	b.noteChanges(w, m.finished)
 	b.rules.splitLease()
 	b.countVerdict(w)
-	w.Facts.NextAt, w.Facts.OthersAt = b.clock.NextAllowed(), b.clock.othersAt
+	w.Facts.NextAt, w.Facts.OthersAt = b.clock.polite.NextAllowed(), b.clock.othersAt
 	b.write(w)
 }
 

@@ -524,10 +524,11 @@ func (p *player) describeWrite(w *protocol.Write) string {
 		if err := state.UnmarshalBinary(row.Politeness); err != nil {
 			panic(err)
 		}
-		if state.Pages() > 0 {
-			fmt.Fprintf(&out, "; %d pages ask for %.3g visits a day", state.Pages(), state.Load()*86400)
+		if state.Timetable.Pages() > 0 {
+			fmt.Fprintf(&out, "; %d pages ask for %.3g visits a day", state.Timetable.Pages(),
+				state.Timetable.Load()*86400)
 		}
-		if judged := state.Hints().Judged(); judged > 0 {
+		if judged := state.Timetable.Hints().Judged(); judged > 0 {
 			fmt.Fprintf(&out, "; %.3g hints judged", judged)
 		}
 	}

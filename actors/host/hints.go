@@ -58,7 +58,7 @@ func (b *base) seek(url string, again bool, links []outlink.Outlink) {
 	}
 	if len(pages) > 0 {
 		b.send(Partition, &protocol.PagesSought{URL: url, Again: again, Pages: pages,
-			Most: b.clock.Hints().Most()})
+			Most: b.clock.timetable().Hints().Most()})
 	}
 }
 

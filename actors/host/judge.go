@@ -132,7 +132,7 @@ func (j *judge) take(l *outlink.Outlink, to *admission.Place) {
 // sample reports whether a URL is one of the first of a group of which too little is known: these are visited first, so
 // that it is known soon what their group is like.
 func (j *judge) sample(url string) bool {
-	shape, young := j.clock.Groups().Young(url)
+	shape, young := j.clock.timetable().Groups().Young(url)
 	if !young || j.sampled[shape] == template.Young || len(j.sampled) == template.Most {
 		return false
 	}

@@ -41,7 +41,7 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 		return
 	}
 	now := b.now
-	b.clock.Allow(b.loan.lend.order.NotBefore)
+	b.clock.polite.Allow(b.loan.lend.order.NotBefore)
 	due, first := b.ripe(m.Entries)
 	b.line.known, b.line.fresh = m.DueCount, len(m.Entries)+len(m.Ghosts)
 	if b.stopExcluded(m, due, now) || b.judge.turnAway(due, m.Due, now) {
@@ -111,7 +111,7 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 // ripe returns the waiting pages that may be asked for within Options.LookAhead, and from when on all of them may be.
 // Of the others it notes when the first may be tried again.
 func (b *Book) ripe(entries []store.Entry) (due []store.Entry, first time.Time) {
-	b.line.retryAt, first = time.Time{}, b.clock.NextAllowed()
+	b.line.retryAt, first = time.Time{}, b.clock.polite.NextAllowed()
 	for _, entry := range entries {
 		next := entry.Page.Next
 		if next.After(b.now.Add(b.o.LookAhead)) && !b.clock.givenUp(b.now, b.robots.failures) {
@@ -141,14 +141,16 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 	for _, stop := range stops {
 		listed += len(stop) + 4
 	}
+	clock := &b.clock.polite
+	verdict := clock.Judge(&b.o.Politeness, clock.Timetable.Wanted(&b.o.Revisit), b.line.fresh > 0)
 	task := &messages.HostTask{
 		Lease: b.loan.lend.order.Lease, Host: b.name,
 		IntervalNs: int64(b.clock.interval()), PageBudget: uint32(budget),
 		RequisiteIntervalNs: int64(b.clock.requisiteInterval()),
 		PageLimit:           int32(b.clock.pageLimit(b.loan.lend.order)),
-		Verdict:             b.clock.Verdict(&b.o.Politeness, &b.o.Revisit, b.line.fresh > 0).String(),
-		Ratio:               b.o.Politeness.Pace(b.clock.Parallel()), Prefixes: region.Prefixes,
-		Parallel:     uint32(b.clock.Parallel()),
+		Verdict:             verdict.String(),
+		Ratio:               b.o.Politeness.Pace(clock.Parallel()), Prefixes: region.Prefixes,
+		Parallel:     uint32(clock.Parallel()),
 		MaxRedirects: uint32(b.o.Admission.MaxRedirects),
 		Cookies:      b.record.Cookies,
 		Follow: b.o.Follow && m.Whole && region.Outside == scope.In && listed <= maxStopBytes &&

@@ -21,13 +21,13 @@ type line struct {
 func (l *line) empty() bool { return l.known == 0 && l.fresh == 0 }
 
 // spare is the visits per second that the host has for known pages.
-func (l *line) spare() float64 { return l.clock.Spare(&l.o.Politeness, l.fresh > 0) }
+func (l *line) spare() float64 { return l.clock.polite.Spare(&l.o.Politeness, l.fresh > 0) }
 
 const aDay = 24 * time.Hour
 
 // spacing is the time between two visits of known pages that is to be expected.
 func (l *line) spacing() time.Duration {
-	spacing := time.Duration(float64(time.Second) / l.clock.Capacity(&l.o.Politeness))
+	spacing := time.Duration(float64(time.Second) / l.clock.polite.Capacity(&l.o.Politeness))
 	if l.fresh > 0 {
 		spacing *= 2 // the other half is for new pages
 	}
@@ -37,7 +37,7 @@ func (l *line) spacing() time.Duration {
 // room is how many due pages can be visited within a day from now, and at least as many as one lease may have.
 func (l *line) room() int {
 	room := 0
-	if begin := max(0, l.clock.NextAllowed().Sub(l.now)); begin < aDay {
+	if begin := max(0, l.clock.polite.NextAllowed().Sub(l.now)); begin < aDay {
 		room = int((aDay - begin) / l.spacing())
 	}
 	lease := l.o.PageBudget
@@ -96,7 +96,7 @@ func (l *line) putBack(m *protocol.OverflowLoaded) {
 // meanwhile and share that day with it wait in line as it does. (The paper brings the overflow back after three days,
 // whatever the host's interval: then a line of many days comes back whole, again and again.)
 func (l *line) putOff(overflow []store.Entry) (moves []store.Entry) {
-	begin, ahead, spacing := later(l.now, l.clock.NextAllowed()), l.room(), l.spacing()
+	begin, ahead, spacing := later(l.now, l.clock.polite.NextAllowed()), l.room(), l.spacing()
 	for i, entry := range overflow {
 		entry.Page.Next = later(begin.Add(time.Duration(ahead+i)*spacing), l.now.Add(aDay))
 		moves = append(moves, entry)

@@ -54,7 +54,7 @@ func (l *loan) announce() {
 		l.sendLater(&restDue{}, l.o.RestAfter)
 		return
 	}
-	at := later(l.clock.NextAllowed(), l.line.retryAt)
+	at := later(l.clock.polite.NextAllowed(), l.line.retryAt)
 	if l.clock.givenUp(l.now, l.robots.failures) {
 		at = l.now
 	}
@@ -110,7 +110,7 @@ func (l *loan) begin() (ended bool) {
 func (l *loan) refuseLend() {
 	lease := l.lend.order.Lease
 	l.lend = nil
-	l.send(Master, &protocol.LendRefused{Lease: lease, NextAt: l.clock.NextAllowed()})
+	l.send(Master, &protocol.LendRefused{Lease: lease, NextAt: l.clock.polite.NextAllowed()})
 	l.becomeIdle()
 }
 

@@ -53,7 +53,7 @@ func TestANoticeNamesNewPages(t *testing.T) {
 		b := New(o, name, admission.Remember(rules.With(weburl.MustParse(name+"/"))))
 		b.Updated(begun, &protocol.HostRestored{Record: store.HostRecord{Name: name}})
 		for range c.right {
-			b.clock.Told().Note(true)
+			b.clock.timetable().Told().Note(true)
 		}
 		hints := slices.Repeat([]outlink.Hint{{From: begun, Until: begun.Add(time.Second)}}, len(c.entries))
 		effects, _ := b.Updated(begun, &protocol.PagesFound{Entries: c.entries, Hints: hints,
@@ -138,7 +138,7 @@ func TestNoticesHaveARecordOfTheirOwn(t *testing.T) {
 		old := page(flags, interval)
 		fact := &messages.PageVisited{Url: old.URL, Status: 200, Digest: make([]byte, 20), Unchanged: !changed}
 		visits, _ := s.visited([]visitMade{{old: old, fact: fact, started: begun}}, 1)
-		return visits[0].Page, &s.clock.Timetable
+		return visits[0].Page, s.clock.timetable()
 	}
 	for _, c := range []struct {
 		sentence         string
@@ -155,11 +155,11 @@ func TestNoticesHaveARecordOfTheirOwn(t *testing.T) {
 	} {
 		s := with(20, 20, 20)
 		for range 20 {
-			s.clock.Timetable.Foretold().Note(false)
-			s.clock.Timetable.Recall().Note(true)
-			s.clock.Timetable.Recall().Note(false)
+			s.clock.timetable().Foretold().Note(false)
+			s.clock.timetable().Recall().Note(true)
+			s.clock.timetable().Recall().Note(false)
 		}
-		before := s.clock.Timetable.Snapshot()
+		before := s.clock.timetable().Snapshot()
 		after, timetable := visit(s, c.flags, c.changed)
 		for _, r := range []struct {
 			name   string

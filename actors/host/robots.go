@@ -205,7 +205,7 @@ func (r *robotsBook) kept() *robots.Rules {
 // probe.
 func (r *robotsBook) outlast(now time.Time) {
 	if !r.o.Continuous {
-		r.clock.Allow(now.Add(r.o.retryWait(r.failures)))
+		r.clock.polite.Allow(now.Add(r.o.retryWait(r.failures)))
 		return
 	}
 	since := r.outageSince()
@@ -215,11 +215,11 @@ func (r *robotsBook) outlast(now time.Time) {
 	}
 	outage := now.Sub(since)
 	rules := robots.Unreached()
-	if !r.clock.Dead() {
+	if !r.clock.polite.Dead() {
 		rules = robots.Settle(rules, r.kept(), outage)
 	}
 	if rules.Unreachable() {
-		r.clock.AllowAfter(&r.o.Politeness, robots.Retry(outage), now)
+		r.clock.polite.AllowAfter(&r.o.Politeness, robots.Retry(outage), now)
 		return
 	}
 	bytes, err := rules.MarshalBinary()
@@ -227,7 +227,7 @@ func (r *robotsBook) outlast(now time.Time) {
 		panic(err)
 	}
 	// counted from when the host may be asked at all, or a long rest would leave time for nothing but robots.txt
-	r.obey(rules, bytes, later(now, r.clock.NextAllowed()).Add(robots.Fresh))
+	r.obey(rules, bytes, later(now, r.clock.polite.NextAllowed()).Add(robots.Fresh))
 }
 
 // obey goes by rules until a moment.
@@ -235,7 +235,7 @@ func (r *robotsBook) obey(rules *robots.Rules, bytes []byte, until time.Time) {
 	r.rules, r.named = rules, 0
 	r.record.Robots, r.record.RobotsUntil = bytes, until
 	delay, _ := rules.CrawlDelay()
-	r.clock.SetCrawlDelay(delay)
+	r.clock.polite.SetCrawlDelay(delay)
 }
 
 // sitemaps are those that robots.txt names, absolute.

@@ -96,9 +96,9 @@ type prospect struct {
 // the host has for known pages.
 func (s *schedule) visited(made []visitMade, spare float64) (visits []store.Visited, totals protocol.Totals) {
 	s.spare = spare
-	before := &prospect{prior: s.clock.Timetable.Rates().Prior(), hints: *s.clock.Timetable.Hints(),
-		modified: *s.clock.Timetable.Modified(), recall: *s.clock.Timetable.Recall(), told: *s.clock.Timetable.Told(),
-		foretold: *s.clock.Timetable.Foretold()}
+	t := s.clock.timetable()
+	before := &prospect{prior: t.Rates().Prior(), hints: *t.Hints(), modified: *t.Modified(), recall: *t.Recall(),
+		told: *t.Told(), foretold: *t.Foretold()}
 	found := make([]finding, len(made))
 	for i := range made {
 		var visited store.Visited
@@ -109,7 +109,7 @@ func (s *schedule) visited(made []visitMade, spare float64) (visits []store.Visi
 		if v := &visits[i]; !v.Retry {
 			if old := &made[i].old; s.o.Continuous && old.Timing.Interval > 0 && !old.Next.IsZero() {
 				late := made[i].started.Sub(old.Next).Seconds()
-				s.clock.Timetable.Kept(late <= float64(old.Timing.Interval))
+				s.clock.timetable().Kept(late <= float64(old.Timing.Interval))
 			}
 			s.learn(&made[i].old, found[i])
 			s.retime(&made[i], &v.Page)
@@ -395,11 +395,11 @@ func (s *schedule) replan() {
 	if !s.o.Continuous {
 		return
 	}
-	demand := s.clock.Timetable.Demand(&s.o.Revisit)
-	s.load = s.clock.Timetable.Asked(&s.o.Revisit).Load
+	demand := s.clock.timetable().Demand(&s.o.Revisit)
+	s.load = s.clock.timetable().Asked(&s.o.Revisit).Load
 	s.plan, _ = politeness.Relieve(s.o.Relief, demand, s.spare)
 	s.replanned = true
-	s.replanIn = min(int(s.clock.Timetable.Known())/20, 100)
+	s.replanIn = min(int(s.clock.timetable().Known())/20, 100)
 }
 
 // learn lets the host's track record and its plan learn from a visit of a known page.
@@ -411,24 +411,24 @@ func (s *schedule) learn(old *store.Page, found finding) {
 		return
 	}
 	if found.told {
-		s.clock.Timetable.Told().Found(found.changed, found.gap, found.mean)
+		s.clock.timetable().Told().Found(found.changed, found.gap, found.mean)
 	}
 	if found.hinted {
-		s.clock.Timetable.Hints().Found(found.changed, found.gap, found.mean)
+		s.clock.timetable().Hints().Found(found.changed, found.gap, found.mean)
 	}
-	if found.changed && !found.listed && s.clock.Timetable.Told().Judged() > 0 {
-		s.clock.Timetable.Foretold().Note(found.told && found.waited)
+	if found.changed && !found.listed && s.clock.timetable().Told().Judged() > 0 {
+		s.clock.timetable().Foretold().Note(found.told && found.waited)
 	}
 	if found.changed && ((found.hinted || found.told) && found.waited || found.silent) {
-		s.clock.Timetable.Recall().Note(!found.silent)
+		s.clock.timetable().Recall().Note(!found.silent)
 	}
-	s.clock.Timetable.Modified().ModifiedAge(found.since, found.gap, found.mean, found.changed)
+	s.clock.timetable().Modified().ModifiedAge(found.since, found.gap, found.mean, found.changed)
 	if found.waited { // a visit at a moment that the page chose is no test of the estimates
 		return
 	}
 	history := revisit.History(old.Timing)
-	center := s.center(old.URL, s.clock.Timetable.Rates().Prior().Center(&s.o.Revisit))
-	s.clock.Timetable.Trust().Saw(cmp.Or(s.o.Revisit.Estimate(&history), center), center, found.gap, found.changed)
+	center := s.center(old.URL, s.clock.timetable().Rates().Prior().Center(&s.o.Revisit))
+	s.clock.timetable().Trust().Saw(cmp.Or(s.o.Revisit.Estimate(&history), center), center, found.gap, found.changed)
 }
 
 // retime keeps the load index and the histogram of change rates in step with a page's new timing.
@@ -448,19 +448,19 @@ func (s *schedule) retime(made *visitMade, page *store.Page) {
 	}
 	switch {
 	case known && planned:
-		s.clock.Timetable.Retime(before, now)
-		s.clock.Timetable.CountRequisites(is - was)
+		s.clock.timetable().Retime(before, now)
+		s.clock.timetable().CountRequisites(is - was)
 	case known:
-		s.clock.Timetable.RemovePage(before)
-		s.clock.Timetable.CountRequisites(-was)
+		s.clock.timetable().RemovePage(before)
+		s.clock.timetable().CountRequisites(-was)
 		mean = 0
 	case planned:
-		s.clock.Timetable.AddPage(now)
-		s.clock.Timetable.CountRequisites(is)
+		s.clock.timetable().AddPage(now)
+		s.clock.timetable().CountRequisites(is)
 	default:
 		mean = 0
 	}
-	s.clock.Timetable.Rates().Move(s.o.Revisit.Estimate(&oldHistory), mean)
+	s.clock.timetable().Rates().Move(s.o.Revisit.Estimate(&oldHistory), mean)
 	s.regroup(made, page, mean)
 }
 
@@ -470,11 +470,11 @@ const hintSlack = 24 * time.Hour
 // follow brings forward the visits of pages that were reported as changed since their last, as far as the track record
 // of this host's hints allows.
 func (s *schedule) follow(m *protocol.PagesFound) (moves []store.Entry) {
-	now, chance, by := s.now, s.clock.Timetable.Hints().Chance(), store.Hinted
+	now, chance, by := s.now, s.clock.timetable().Hints().Chance(), store.Hinted
 	if m.Notice != nil {
-		chance, by = s.clock.Timetable.Told().Chance(), store.Told
+		chance, by = s.clock.timetable().Told().Chance(), store.Told
 	}
-	center := s.clock.Timetable.Rates().Prior().Center(&s.o.Revisit)
+	center := s.clock.timetable().Rates().Prior().Center(&s.o.Revisit)
 	for i := range m.Entries {
 		page, hint := &m.Entries[i].Page, &m.Hints[i]
 		if !hint.Until.After(page.LastVisit) || hint.From.After(now.Add(hintSlack)) || page.Flags&store.Dropped != 0 ||
@@ -484,7 +484,7 @@ func (s *schedule) follow(m *protocol.PagesFound) (moves []store.Entry) {
 		history := revisit.History(page.Timing)
 		interval := time.Duration(float64(page.Timing.Interval) * float64(time.Second))
 		if page.Flags&store.Announced != 0 {
-			interval = time.Duration(float64(interval) / s.clock.Timetable.Recall().Silence())
+			interval = time.Duration(float64(interval) / s.clock.timetable().Recall().Silence())
 		}
 		due := page.LastVisit.Add(revisit.Advance(interval, cmp.Or(s.o.Revisit.Estimate(&history),
 			s.center(page.URL, center)), chance))

@@ -15,7 +15,7 @@ import (
 // scheduleOf is the schedule of a host that has one visit per second to spare.
 func scheduleOf(o *Options, timetable politeness.Timetable) *schedule {
 	b := &base{o: o, name: name, now: begun, clock: clock{o: o}}
-	b.clock.Timetable = timetable
+	b.clock.polite.Timetable = timetable
 	s := &schedule{base: b}
 	s.restore(1)
 	s.rnd = rand.New(rand.NewPCG(1, 2))
@@ -49,7 +49,7 @@ func TestSilenceDelaysVisitsAsFarAsItIsToBeTrusted(t *testing.T) {
 		fact := &messages.PageVisited{Url: old.URL, Status: 200, Digest: make([]byte, 20), Unchanged: !changed}
 		s := scheduleOf(&o, timetable)
 		visits, _ := s.visited([]visitMade{{old: old, fact: fact, started: begun}}, 1)
-		return visits[0].Page.Next.Sub(begun), &s.clock.Timetable
+		return visits[0].Page.Next.Sub(begun), s.clock.timetable()
 	}
 	plain, _ := visit(20, 0, 0, false)
 	for _, c := range []struct {
@@ -99,7 +99,7 @@ func TestVisitsThatCameLateAreCounted(t *testing.T) {
 		s := scheduleOf(&o, politeness.Timetable{})
 		s.visited([]visitMade{{old: old, started: begun,
 			fact: &messages.PageVisited{Url: old.URL, Status: 200, Digest: make([]byte, 20)}}}, 1)
-		if late := s.clock.Timetable.Late(); (late > 0) != c.counts {
+		if late := s.clock.timetable().Late(); (late > 0) != c.counts {
 			t.Errorf("%s: %.3f are late", c.sentence, late)
 		}
 	}

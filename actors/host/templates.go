@@ -16,15 +16,15 @@ func (s *schedule) groups() {
 	asked := s.o.Continuous && s.o.Relief == politeness.Template
 	switch {
 	case !asked:
-		s.clock.Timetable.SetGroups(nil)
-	case s.clock.Timetable.Groups() == nil:
-		s.clock.Timetable.SetGroups(template.New(s.now))
+		s.clock.timetable().SetGroups(nil)
+	case s.clock.timetable().Groups() == nil:
+		s.clock.timetable().SetGroups(template.New(s.now))
 	}
 }
 
 // group returns the group of a URL; nil: there are none.
 func (s *schedule) group(url string) *template.Group {
-	if groups := s.clock.Timetable.Groups(); groups != nil {
+	if groups := s.clock.timetable().Groups(); groups != nil {
 		return groups.Of(url)
 	}
 	return nil
@@ -60,7 +60,7 @@ func (s *schedule) relieved(url string, t, mean, last time.Duration) time.Durati
 
 // regroup keeps the figures of a page's group in step with a visit of the page.
 func (s *schedule) regroup(made *visitMade, page *store.Page, estimate time.Duration) {
-	groups := s.clock.Timetable.Groups()
+	groups := s.clock.timetable().Groups()
 	if groups == nil {
 		return
 	}

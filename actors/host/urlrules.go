@@ -134,7 +134,7 @@ const formRest = 30 * aDay
 func (s *schedule) rest(entries []store.Entry) (moves []store.Entry) {
 	for _, entry := range entries {
 		page := &entry.Page
-		s.clock.Timetable.Retime(time.Duration(float64(page.Timing.Interval)*float64(time.Second)), formRest)
+		s.clock.timetable().Retime(time.Duration(float64(page.Timing.Interval)*float64(time.Second)), formRest)
 		page.Timing.Interval, page.Next = float32(formRest.Seconds()), s.now.Add(formRest)
 		page.Says = admission.Duplicate.String()
 		moves = append(moves, entry)

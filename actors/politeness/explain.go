@@ -9,15 +9,16 @@ import (
 
 // Explain says why a host is asked every Interval, and with the verdict whether that keeps its timetable.
 func (s *State) Explain(o *Options, verdict Verdict) speech.Sentence {
-	if s.load == (Load{}) {
-		return speech.Say("one request in %s: %s; %d pages, none with a timetable", s.Interval(o), s.paced(o), s.pages)
+	if s.Timetable.load == (Load{}) {
+		return speech.Say("one request in %s: %s; %d pages, none with a timetable", s.Interval(o), s.paced(o),
+			s.Timetable.pages)
 	}
 	var room speech.Sentence
 	if r := s.R(); !math.IsInf(r, 1) {
 		room = speech.Say(" (R = %s, S/C = %s)", ratio(r), ratio(o.Ratio()))
 	}
 	return speech.Say("one request in %s: %s; the timetable of %d pages needs one in %s: %s%s",
-		s.Interval(o), s.paced(o), s.pages, s.Upper(), speech.Say(verdict.String()), room)
+		s.Interval(o), s.paced(o), s.Timetable.pages, s.Timetable.Upper(), speech.Say(verdict.String()), room)
 }
 
 // ratio writes a ratio with three significant digits and without an exponent.
@@ -29,7 +30,7 @@ func ratio(v float64) string {
 // paced says which term of the interval is the largest.
 func (s *State) paced(o *Options) speech.Sentence {
 	interval, pace := s.Interval(o), o.Pace(s.Parallel())
-	floor, resources, delay := o.floor(s.pages), times(s.took, pace), min(s.crawlDelay, o.MaxCrawlDelay)
+	floor, resources, delay := o.floor(s.Timetable.pages), times(s.took, pace), min(s.crawlDelay, o.MaxCrawlDelay)
 	switch {
 	case s.dead:
 		return speech.Say("%d visits in a row found no host: it is given up, but for probes", s.absences)

@@ -32,7 +32,7 @@ func (s *State) MarshalBinary() ([]byte, error) {
 	claims := len(b)
 	b = append(b, 0)
 	var err error
-	for i, c := range s.claims() {
+	for i, c := range s.Timetable.claims() {
 		if *c == (revisit.Claims{}) {
 			continue
 		}
@@ -45,18 +45,18 @@ func (s *State) MarshalBinary() ([]byte, error) {
 		b[claims] |= parallelBit
 		b = append(b, s.parallel)
 	}
-	b = binary.AppendUvarint(b, s.requisites)
+	b = binary.AppendUvarint(b, s.Timetable.requisites)
 	var groups []byte
-	if s.groups != nil {
-		if groups, err = s.groups.MarshalBinary(); err != nil {
+	if s.Timetable.groups != nil {
+		if groups, err = s.Timetable.groups.MarshalBinary(); err != nil {
 			return nil, err
 		}
 	}
 	b = append(binary.AppendUvarint(b, uint64(len(groups))), groups...)
-	if b, err = s.trust.AppendBinary(b); err != nil {
+	if b, err = s.Timetable.trust.AppendBinary(b); err != nil {
 		return nil, err
 	}
-	return s.rates.AppendBinary(b)
+	return s.Timetable.rates.AppendBinary(b)
 }
 
 func (t *Timetable) claims() [5]*revisit.Claims {
@@ -74,9 +74,9 @@ func (s *State) fields() [fieldCount]uint64 {
 		absences |= 1
 	}
 	return [...]uint64{
-		s.load.high, s.load.low, s.pages, s.visits, uint64(s.failures), absences,
+		s.Timetable.load.high, s.Timetable.load.low, s.Timetable.pages, s.visits, uint64(s.failures), absences,
 		uint64(s.took), uint64(s.mean), uint64(s.worst), uint64(s.crawlDelay),
-		uint64(s.lastOK), uint64(s.next), uint64(s.rest), s.late,
+		uint64(s.lastOK), uint64(s.next), uint64(s.rest), s.Timetable.late,
 	}
 }
 
@@ -110,13 +110,14 @@ func (s *State) UnmarshalBinary(b []byte) error {
 		return fmt.Errorf("%w: times %d", ErrCorrupt, f[10:])
 	}
 	var n State
+	t := &n.Timetable
 	var err error
 	if len(b) == 0 || b[0] >= 2*parallelBit {
 		return fmt.Errorf("%w: claims", ErrCorrupt)
 	}
 	which := b[0]
 	b = b[1:]
-	for i, c := range n.claims() {
+	for i, c := range t.claims() {
 		if which>>i&1 == 0 {
 			continue
 		}
@@ -134,24 +135,19 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	if used <= 0 || v > math.MaxInt64 {
 		return fmt.Errorf("%w: requisites", ErrCorrupt)
 	}
-	n.requisites, b = v, b[used:]
-	if n.groups, b, err = decodeGroups(b); err != nil {
+	t.requisites, b = v, b[used:]
+	if t.groups, b, err = decodeGroups(b); err != nil {
 		return err
 	}
-	var trust revisit.Trust
-	var rates revisit.Rates
-	b, err = trust.Decode(b)
-	if err != nil {
+	if b, err = t.trust.Decode(b); err != nil {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	if err := rates.UnmarshalBinary(b); err != nil {
+	if err := t.rates.UnmarshalBinary(b); err != nil {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
+	t.load, t.pages, t.late = Load{f[0], f[1]}, f[2], f[13]
 	*s = State{
-		Timetable: Timetable{load: Load{f[0], f[1]}, pages: f[2], requisites: n.requisites, rates: rates,
-			trust: trust, hints: n.hints, late: f[13],
-			modified: n.modified, recall: n.recall, told: n.told, foretold: n.foretold, groups: n.groups},
-		visits: f[3], failures: uint32(f[4]), absences: uint32(f[5] >> 1),
+		Timetable: *t, visits: f[3], failures: uint32(f[4]), absences: uint32(f[5] >> 1),
 		dead: f[5]&1 == 1,
 		took: time.Duration(f[6]), mean: time.Duration(f[7]), worst: time.Duration(f[8]),
 		crawlDelay: time.Duration(f[9]), parallel: n.parallel,

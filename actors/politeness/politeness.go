@@ -36,8 +36,6 @@ package politeness
 import (
 	"math"
 	"time"
-
-	"henro/actors/revisit"
 )
 
 // Outcome says how a visit ended, as far as the host's health is concerned.
@@ -80,7 +78,7 @@ type Visit struct {
 
 // State is what is kept of one host. The zero value is a host never asked.
 type State struct {
-	Timetable
+	Timetable Timetable // what its pages ask for
 
 	took time.Duration // e of the latest visit that was answered
 	mean time.Duration // their mean, over some 16
@@ -134,28 +132,23 @@ func (s *State) RequisiteInterval(o *Options) time.Duration {
 	if o.RequisiteFloor == 0 {
 		return s.Interval(o)
 	}
-	return max(o.RequisiteFloor, s.wishes(o, s.took, s.Parallel()), s.backoff(o))
+	return max(o.RequisiteFloor, s.pace(o, 0, s.took, s.Parallel()), s.backoff(o))
 }
 
-// pace is the interval without back-off, for visits that take e, n at once. It is 0 where nothing is owed.
-func (s *State) pace(o *Options, e time.Duration, n int) time.Duration {
+// pace is the interval without back-off, of the floor at least, for visits that take e, n at once. It is 0 where
+// nothing is owed.
+func (s *State) pace(o *Options, floor, e time.Duration, n int) time.Duration {
 	if o.Floor == 0 {
 		return 0
 	}
-	return max(o.floor(s.pages), s.wishes(o, e, n))
-}
-
-// wishes is the pace without the floor.
-func (s *State) wishes(o *Options, e time.Duration, n int) time.Duration {
-	if o.Floor == 0 {
-		return 0
-	}
-	return max(times(e, o.Pace(n)), min(s.crawlDelay, o.MaxCrawlDelay))
+	return max(floor, times(e, o.Pace(n)), min(s.crawlDelay, o.MaxCrawlDelay))
 }
 
 // Pace returns the interval without back-off: what others who share the host's clock have to wait for after a visit of
 // it.
-func (s *State) Pace(o *Options) time.Duration { return s.pace(o, s.took, s.Parallel()) }
+func (s *State) Pace(o *Options) time.Duration {
+	return s.pace(o, o.floor(s.Timetable.pages), s.took, s.Parallel())
+}
 
 // backoff is BackoffBase·2^(n−1) for n unforgiven failures, the time between probes for a dead host.
 func (s *State) backoff(o *Options) time.Duration {
@@ -274,11 +267,6 @@ func (v Verdict) String() string {
 		"needs a shorter interval", "behind its timetable"}[min(v, Behind)]
 }
 
-// Verdict returns whether what the pages ask for is kept: see Judge.
-func (s *State) Verdict(o *Options, timetable *revisit.Options, newWait bool) Verdict {
-	return s.Judge(o, s.Wanted(timetable), newWait)
-}
-
 // Judge returns the verdict on a timetable that asks for so many visits per second. While new pages wait they get half
 // of the host's time, so that 1/L is half as long. With L of that, I from one start to the next for max e, and (S/C) of
 // as many connections as one likes being LeastRatio + 1, which stands where the paper has 1,
@@ -297,40 +285,30 @@ func (s *State) Judge(o *Options, load float64, newWait bool) Verdict {
 	ample := *o
 	ample.Servers, ample.Connections = 0, 0
 	switch {
-	case upper >= s.cycle(o):
-		if s.Late() > LateShare || s.passedOver(o.At) {
+	case upper >= s.Cycle(o, s.worst):
+		// passed over: it might be asked, and has not been for so long that a page of its mean interval 1/(L/pages) is
+		// visited later than an interval after its time
+		passedOver := s.next > 0 &&
+			o.At.Sub(s.NextAllowed()).Seconds()*s.Timetable.Load() > 2*float64(s.Timetable.pages)
+		if passedOver || s.Timetable.Late() > LateShare {
 			return Behind
 		}
 		return Feasible
-	case upper < s.least(&ample):
+	case upper < times(s.worst, (1+ample.Pace(1))/float64(s.atOnce())): // what the time of the answers alone asks for
 		return Overloaded
-	case s.cycle(&ample) < s.cycle(o):
+	case s.Cycle(&ample, s.worst) < s.Cycle(o, s.worst):
 		return NeedsConnections
 	}
 	return NeedsInterval
 }
 
-// passedOver reports that the host might be asked, and has not been for so long that a page of its mean interval
-// 1/(L/pages) is visited later than an interval after its time.
-func (s *State) passedOver(at time.Time) bool {
-	return s.next > 0 && at.Sub(s.NextAllowed()).Seconds()*s.Load() > 2*float64(s.pages)
-}
-
-// cycle is the time from the start of one request to that of the next, back-off left out.
-func (s *State) cycle(o *Options) time.Duration { return s.Cycle(o, s.worst) }
-
-// Cycle is the same for visits that take e.
+// Cycle returns the time from the start of one request to that of the next for visits that take e, back-off left out.
 func (s *State) Cycle(o *Options, e time.Duration) time.Duration {
-	pace := s.pace(o, e, s.atOnce())
+	pace := s.pace(o, o.floor(s.Timetable.pages), e, s.atOnce())
 	if n := s.atOnce(); n > 1 {
 		return max(pace, e/time.Duration(n))
 	}
 	return pace + e
-}
-
-// least is the cycle that the time of the answers alone asks for.
-func (s *State) least(o *Options) time.Duration {
-	return times(s.worst, (1+o.Pace(1))/float64(s.atOnce()))
 }
 
 // R returns (1/L)/max e, +Inf while one of them is not known.
@@ -338,12 +316,14 @@ func (s *State) R() float64 {
 	if s.worst <= 0 {
 		return math.Inf(1)
 	}
-	return 1 / (s.load.PerSecond() * s.worst.Seconds())
+	return 1 / (s.Timetable.load.PerSecond() * s.worst.Seconds())
 }
 
 // Capacity returns the visits per second that the host bears at its present pace, back-off left out: 1/(I + e). With
 // floor 0 it is as many as fit one after the other.
-func (s *State) Capacity(o *Options) float64 { return 1 / max(s.cycle(o), time.Millisecond).Seconds() }
+func (s *State) Capacity(o *Options) float64 {
+	return 1 / max(s.Cycle(o, s.worst), time.Millisecond).Seconds()
+}
 
 // RobotsEvery is how often robots.txt is asked for beside the pages.
 const RobotsEvery = 24 * time.Hour

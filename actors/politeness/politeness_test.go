@@ -53,28 +53,29 @@ func TestLoadEqualsTheSumRecomputed(t *testing.T) {
 		switch {
 		case !ok:
 			pages[page] = random()
-			s.AddPage(pages[page])
+			s.Timetable.AddPage(pages[page])
 		case rnd.IntN(10) == 0:
-			s.RemovePage(old)
+			s.Timetable.RemovePage(old)
 			delete(pages, page)
 		default:
 			pages[page] = random()
-			s.Retime(old, pages[page])
+			s.Timetable.Retime(old, pages[page])
 		}
 		if i%500_000 == 0 || i == 2_999_999 {
-			if want := exact(pages); want.Cmp(s.load.whole()) != 0 {
-				t.Fatalf("after %d changes: %v, recomputed %v", i+1, s.load.whole(), want)
+			if want := exact(pages); want.Cmp(s.Timetable.load.whole()) != 0 {
+				t.Fatalf("after %d changes: %v, recomputed %v", i+1, s.Timetable.load.whole(), want)
 			}
 		}
 	}
-	if s.Pages() != uint64(len(pages)) {
-		t.Errorf("%d pages, want %d", s.Pages(), len(pages))
+	if s.Timetable.Pages() != uint64(len(pages)) {
+		t.Errorf("%d pages, want %d", s.Timetable.Pages(), len(pages))
 	}
 	for _, old := range pages {
-		s.RemovePage(old)
+		s.Timetable.RemovePage(old)
 	}
-	if s.Load() != 0 || s.Pages() != 0 || s.Upper() != math.MaxInt64 {
-		t.Errorf("with the last page gone: L = %v, %d pages, 1/L = %v", s.Load(), s.Pages(), s.Upper())
+	if s.Timetable.Load() != 0 || s.Timetable.Pages() != 0 || s.Timetable.Upper() != math.MaxInt64 {
+		t.Errorf("with the last page gone: L = %v, %d pages, 1/L = %v", s.Timetable.Load(), s.Timetable.Pages(),
+			s.Timetable.Upper())
 	}
 	var l Load
 	if l.Add(time.Hour); l.Remove(time.Minute) || l.PerSecond() != 0 {
@@ -85,12 +86,12 @@ func TestLoadEqualsTheSumRecomputed(t *testing.T) {
 func TestLoadIndex(t *testing.T) {
 	var s State
 	for range 86_400 {
-		s.AddPage(24 * time.Hour)
+		s.Timetable.AddPage(24 * time.Hour)
 	}
-	if l := s.Load(); math.Abs(l-1) > 1e-12 {
+	if l := s.Timetable.Load(); math.Abs(l-1) > 1e-12 {
 		t.Errorf("86,400 pages a day: L = %v", l)
 	}
-	if u := s.Upper(); u < time.Second-time.Microsecond || u > time.Second+time.Microsecond {
+	if u := s.Timetable.Upper(); u < time.Second-time.Microsecond || u > time.Second+time.Microsecond {
 		t.Errorf("1/L = %v", u)
 	}
 }
@@ -130,7 +131,7 @@ func TestInterval(t *testing.T) {
 		}
 		var s State
 		for range c.pages {
-			s.AddPage(time.Hour)
+			s.Timetable.AddPage(time.Hour)
 		}
 		s.SetCrawlDelay(c.delay)
 		if c.took > 0 {
@@ -177,9 +178,9 @@ func TestVerdict(t *testing.T) {
 		s.SetCrawlDelay(c.delay)
 		s.Observe(&o, Visit{Took: c.took}, start)
 		if c.every > 0 {
-			s.AddPage(c.every)
+			s.Timetable.AddPage(c.every)
 		}
-		if got := s.Judge(&o, s.Load(), false); got != c.want {
+		if got := s.Judge(&o, s.Timetable.Load(), false); got != c.want {
 			t.Errorf("%s: %v, want %v (R = %v)", c.name, got, c.want, s.R())
 		}
 	}
@@ -191,9 +192,9 @@ func TestAHostThatIsAskedSeveralTimesAtOnce(t *testing.T) {
 	o := DefaultOptions()
 	o.Floor, o.Jitter = time.Second, 0
 	var s State
-	s.AddPage(4 * time.Second)
+	s.Timetable.AddPage(4 * time.Second)
 	s.Observe(&o, Visit{Took: 6 * time.Second}, start)
-	if got := s.Judge(&o, s.Load(), false); got != Overloaded || s.R() >= 1 {
+	if got := s.Judge(&o, s.Timetable.Load(), false); got != Overloaded || s.R() >= 1 {
 		t.Errorf("asked alone it is %v, R = %v", got, s.R())
 	}
 	s.SetParallel(5)
@@ -216,7 +217,7 @@ func TestAHostThatIsAskedSeveralTimesAtOnce(t *testing.T) {
 		o := o
 		o.Floor = c.floor
 		s.SetCrawlDelay(c.delay)
-		if got := s.Judge(&o, s.Load(), false); got != c.verdict || s.Cycle(&o, 6*time.Second) != c.cycle {
+		if got := s.Judge(&o, s.Timetable.Load(), false); got != c.verdict || s.Cycle(&o, 6*time.Second) != c.cycle {
 			t.Errorf("floor %v, Crawl-delay %v: one every %v, %v", c.floor, c.delay, s.Cycle(&o, 6*time.Second), got)
 		}
 	}
@@ -367,9 +368,9 @@ func FuzzUnmarshal(f *testing.F) {
 	b, _ := s.MarshalBinary()
 	f.Add(b)
 	o := DefaultOptions()
-	s.AddPage(time.Hour)
-	s.Rates().Add(time.Hour)
-	s.Trust().Saw(time.Hour, 2*time.Hour, time.Hour, true)
+	s.Timetable.AddPage(time.Hour)
+	s.Timetable.Rates().Add(time.Hour)
+	s.Timetable.Trust().Saw(time.Hour, 2*time.Hour, time.Hour, true)
 	s.SetCrawlDelay(time.Second)
 	s.Observe(&o, Visit{Took: time.Second, Outcome: Throttled}, start)
 	b, _ = s.MarshalBinary()
@@ -382,8 +383,8 @@ func FuzzUnmarshal(f *testing.F) {
 		same(t, &s)
 		o := DefaultOptions()
 		s.Observe(&o, Visit{Took: time.Second, Outcome: TimedOut, RetryAfter: time.Hour}, start)
-		s.Retime(time.Hour, time.Minute)
-		if i := s.Interval(&o); i < o.Floor || s.Judge(&o, s.Load(), false) >= Verdicts {
+		s.Timetable.Retime(time.Hour, time.Minute)
+		if i := s.Interval(&o); i < o.Floor || s.Judge(&o, s.Timetable.Load(), false) >= Verdicts {
 			t.Fatalf("interval %v", i)
 		}
 		same(t, &s)
@@ -540,21 +541,21 @@ func TestReliefOfAHost(t *testing.T) {
 	for range 3000 {
 		mean := time.Duration(float64(time.Hour) * math.Exp(2*rnd.Float64()))
 		means = append(means, mean)
-		s.AddPage(mean)
-		s.Rates().Add(mean)
-		s.Trust().Saw(mean, 3*time.Hour, mean, rnd.Float64() < 0.63)
+		s.Timetable.AddPage(mean)
+		s.Timetable.Rates().Add(mean)
+		s.Timetable.Trust().Saw(mean, 3*time.Hour, mean, rnd.Float64() < 0.63)
 	}
-	if s.Judge(&o, s.Load(), false) != Overloaded {
-		t.Fatalf("%v", s.Judge(&o, s.Load(), false))
+	if s.Judge(&o, s.Timetable.Load(), false) != Overloaded {
+		t.Fatalf("%v", s.Judge(&o, s.Timetable.Load(), false))
 	}
 	for _, kind := range []Relief{Stretch, Delay, Optimal} {
-		plan, cost := Relieve(kind, s.Demand(&timing), s.Capacity(&o))
+		plan, cost := Relieve(kind, s.Timetable.Demand(&timing), s.Capacity(&o))
 		relieved := s
 		for _, mean := range means {
-			relieved.Retime(mean, plan.Interval(mean, mean, 400*day))
+			relieved.Timetable.Retime(mean, plan.Interval(mean, mean, 400*day))
 		}
 		// The histogram knows rates to half an octave, so that a few percent may be missing or too much.
-		if r := relieved.Load() / s.Capacity(&o); r < 0.95 || r > 1.05 {
+		if r := relieved.Timetable.Load() / s.Capacity(&o); r < 0.95 || r > 1.05 {
 			t.Errorf("%v: load is %.3f of what the host bears", kind, r)
 		}
 		if cost.Share() <= 0 || cost.Share() >= 1 || cost.Lag <= 0 {
@@ -579,7 +580,7 @@ func TestExplain(t *testing.T) {
 		{
 			"slow", o, func(s *State) {
 				s.Observe(&o, Visit{Took: 4 * time.Second}, start)
-				s.AddPage(20 * time.Second)
+				s.Timetable.AddPage(20 * time.Second)
 			},
 			"one request in 8s: 2 times the 4s that the latest fetch took; the timetable of 1 pages needs one in " +
 				"20s: feasible (R = 5, S/C = 3)",
@@ -587,7 +588,7 @@ func TestExplain(t *testing.T) {
 		{
 			"infeasible", o, func(s *State) {
 				s.SetCrawlDelay(10 * time.Second)
-				s.AddPage(8 * time.Second)
+				s.Timetable.AddPage(8 * time.Second)
 			},
 			"one request in 10s: its Crawl-delay; the timetable of 1 pages needs one in 8s: needs a shorter " +
 				"interval",
@@ -606,7 +607,7 @@ func TestExplain(t *testing.T) {
 	} {
 		var s State
 		c.do(&s)
-		if got := s.Explain(&c.o, s.Judge(&c.o, s.Load(), false)).String(); got != c.want {
+		if got := s.Explain(&c.o, s.Judge(&c.o, s.Timetable.Load(), false)).String(); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
 		}
 	}
@@ -618,13 +619,13 @@ func TestVerdictIsThatBeforeRelief(t *testing.T) {
 	var s State
 	s.Observe(&o, Visit{Took: time.Second}, start)
 	for range 1000 {
-		s.AddPage(2 * time.Hour) // as relieved: one in 7.2 s, which the host bears
-		s.Rates().Add(10 * time.Minute)
+		s.Timetable.AddPage(2 * time.Hour) // as relieved: one in 7.2 s, which the host bears
+		s.Timetable.Rates().Add(10 * time.Minute)
 	}
-	if s.Judge(&o, s.Load(), false) != Feasible {
+	if s.Judge(&o, s.Timetable.Load(), false) != Feasible {
 		t.Fatal("the relieved timetable is not kept")
 	}
-	if got := s.Verdict(&o, &timetable, false); got != Overloaded {
+	if got := s.Judge(&o, s.Timetable.Wanted(&timetable), false); got != Overloaded {
 		t.Errorf("a host whose 1,000 pages change every ten minutes is %v", got)
 	}
 }
@@ -634,15 +635,15 @@ func TestAHostWhoseVisitsCameLateIsNotFeasible(t *testing.T) {
 	o := DefaultOptions()
 	var s State
 	s.Observe(&o, Visit{Took: time.Second}, start)
-	s.AddPage(time.Minute)
-	judged := func() Verdict { return s.Judge(&o, s.Load(), false) }
-	s.Kept(false)
+	s.Timetable.AddPage(time.Minute)
+	judged := func() Verdict { return s.Judge(&o, s.Timetable.Load(), false) }
+	s.Timetable.Kept(false)
 	if judged() != Feasible {
 		t.Errorf("after one late visit of 32: %v", judged())
 	}
-	s.Kept(false)
+	s.Timetable.Kept(false)
 	if judged() != Behind {
-		t.Errorf("after two: %v, %.3f late", judged(), s.Late())
+		t.Errorf("after two: %v, %.3f late", judged(), s.Timetable.Late())
 	}
 	b, err := s.MarshalBinary()
 	if err != nil {
@@ -652,16 +653,16 @@ func TestAHostWhoseVisitsCameLateIsNotFeasible(t *testing.T) {
 		t.Errorf("read again: %v", judged())
 	}
 	for range 1000 {
-		s.Kept(false)
+		s.Timetable.Kept(false)
 	}
-	if late := s.Late(); late < 0.95 || late > 1 {
+	if late := s.Timetable.Late(); late < 0.95 || late > 1 {
 		t.Errorf("all late: %v", late)
 	}
 	for range 150 {
-		s.Kept(true)
+		s.Timetable.Kept(true)
 	}
 	if judged() != Feasible {
-		t.Errorf("in time for long: %v, %.3f late", judged(), s.Late())
+		t.Errorf("in time for long: %v, %.3f late", judged(), s.Timetable.Late())
 	}
 	o.At = s.NextAllowed().Add(2 * time.Minute)
 	if judged() != Feasible {
@@ -724,7 +725,7 @@ func TestTemplateSharesVisitsOutByGroup(t *testing.T) {
 // A host of the version before is read: it has no visits that came late.
 func TestTheVersionBeforeIsRead(t *testing.T) {
 	var s, read State
-	s.SetGroups(template.New(time.Unix(1e9, 0)))
+	s.Timetable.SetGroups(template.New(time.Unix(1e9, 0)))
 	want, err := s.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
@@ -752,19 +753,19 @@ func TestTheVersionBeforeIsRead(t *testing.T) {
 // The groups of a host are kept with it.
 func TestGroupsAreKept(t *testing.T) {
 	var s, read State
-	s.SetGroups(template.New(time.Unix(1e9, 0)))
-	s.Groups().Of("http://a.test/item/1").Add(day)
+	s.Timetable.SetGroups(template.New(time.Unix(1e9, 0)))
+	s.Timetable.Groups().Of("http://a.test/item/1").Add(day)
 	b, err := s.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := read.UnmarshalBinary(b); err != nil || len(read.Groups().All()) != 1 ||
-		read.Groups().All()[0] != s.Groups().All()[0] {
-		t.Errorf("%+v is read, %v", read.Groups(), err)
+	if err := read.UnmarshalBinary(b); err != nil || len(read.Timetable.Groups().All()) != 1 ||
+		read.Timetable.Groups().All()[0] != s.Timetable.Groups().All()[0] {
+		t.Errorf("%+v is read, %v", read.Timetable.Groups(), err)
 	}
-	copied := s.Snapshot()
+	copied := s.Timetable.Snapshot()
 	copied.Groups().Of("http://a.test/item/2").Add(day)
-	if s.Groups().All()[0].Pages != 1 {
+	if s.Timetable.Groups().All()[0].Pages != 1 {
 		t.Error("a snapshot shares its groups")
 	}
 }

@@ -50,8 +50,8 @@ type Group struct {
 
 // groupsOf are the groups of a host's pages under a plan.
 func groupsOf(s *politeness.State, o *revisit.Options, plan politeness.Plan) (all []Group) {
-	center := s.Rates().Prior().Center(o)
-	for _, g := range s.Groups().All() {
+	center := s.Timetable.Rates().Prior().Center(o)
+	for _, g := range s.Timetable.Groups().All() {
 		visits := float64(max(1, g.Visits))
 		all = append(all, Group{Shape: g.Shape, Pages: int(g.Pages), Representatives: g.Representatives(plan.Sample),
 			Every: g.Center(center), Visits: g.Visits, Errors: float64(g.Errors) / visits,
@@ -75,9 +75,9 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 	}
 	o := &m.Politeness
 	latest, mean, worst := s.Took()
-	demand := s.Demand(&m.Revisit)
-	asked := s.Asked(&m.Revisit)
-	verdict := s.Verdict(o, &m.Revisit, h.Waiting > 0)
+	demand := s.Timetable.Demand(&m.Revisit)
+	asked := s.Timetable.Asked(&m.Revisit)
+	verdict := s.Judge(o, s.Timetable.Wanted(&m.Revisit), h.Waiting > 0)
 	kind, err := politeness.ParseRelief(m.Relief)
 	if err != nil {
 		return nil, nil, err
@@ -85,12 +85,12 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 	capacity := s.Spare(o, h.Waiting > 0)
 	plan, cost := politeness.Relieve(kind, demand, capacity)
 	out := &Schedule{
-		Interval: s.Interval(o), Load: s.Load(), Asked: asked.Load, Bears: capacity,
+		Interval: s.Interval(o), Load: s.Timetable.Load(), Asked: asked.Load, Bears: capacity,
 		Verdict: verdict.String(), Relief: plan.Relief.String(),
 		Captured: cost.Share(), Latest: latest, Mean: mean, Worst: worst, Failures: s.Failures(), Dead: s.Dead(),
 		RestUntil: s.BackoffUntil(), ails: Ails(h, s, m.Continuous), Groups: groupsOf(s, &m.Revisit, plan),
 	}
-	if s.Load() > 0 && worst > 0 {
+	if s.Timetable.Load() > 0 && worst > 0 {
 		out.R = s.R()
 	}
 	var says []speech.Sentence
@@ -131,7 +131,7 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 	if !m.Continuous {
 		return out, says, nil
 	}
-	if hints := s.Hints(); hints.Judged() > 0 {
+	if hints := s.Timetable.Hints(); hints.Judged() > 0 {
 		heeded := speech.Say("so pages that they name come sooner")
 		if !hints.Believed() {
 			heeded = speech.Say("so only two pages of a reading come sooner, in case that changes")
@@ -139,12 +139,12 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 		says = append(says, speech.Say("What its sitemaps and feeds say of changes is right with a chance of %.2f, %s.",
 			hints.Chance(), heeded))
 	}
-	if told := s.Told(); told.Judged() > 0 {
+	if told := s.Timetable.Told(); told.Judged() > 0 {
 		says = append(says, speech.Say("What was told of changes of its pages is right with a chance of %.2f, and "+
 			"%.0f %% of the changes found were told: the more, the less often its sitemaps and feeds are read.",
-			told.Chance(), 100*s.Foretold().Chance()))
+			told.Chance(), 100*s.Timetable.Foretold().Chance()))
 	}
-	if h.Waiting > 0 && s.Load() > 0 {
+	if h.Waiting > 0 && s.Timetable.Load() > 0 {
 		says = append(says, speech.Say("New and known pages take turns while both wait; %d are new.", h.Waiting))
 	}
 	if m.Revisit.Objective != revisit.Versions {
@@ -191,7 +191,7 @@ func Ails(h *store.HostRecord, s *politeness.State, continuous bool) (a Ailment)
 		return a
 	}
 	a.Cause, a.Since = h.Failure.Cause(), h.Failure.Since
-	if h.Waiting > 0 || continuous && s.Load() > 0 {
+	if h.Waiting > 0 || continuous && s.Timetable.Load() > 0 {
 		a.Again = h.NextAllowed
 	}
 	return a
@@ -223,16 +223,17 @@ func every(perSecond float64) time.Duration {
 func explainGroup(url string, h *store.HostRecord, m *Settings) (says []speech.Sentence) {
 	var s politeness.State
 	if m.Relief != politeness.Template.String() || len(h.Politeness) == 0 || s.UnmarshalBinary(h.Politeness) != nil ||
-		len(s.Groups().All()) == 0 {
+		len(s.Timetable.Groups().All()) == 0 {
 		return nil
 	}
-	plan, _ := politeness.Relieve(politeness.Template, s.Demand(&m.Revisit), s.Spare(&m.Politeness, h.Waiting > 0))
-	group := s.Groups().Of(url)
+	plan, _ := politeness.Relieve(politeness.Template, s.Timetable.Demand(&m.Revisit),
+		s.Spare(&m.Politeness, h.Waiting > 0))
+	group := s.Timetable.Groups().Of(url)
 	if group.Pages == 0 {
 		return nil
 	}
 	says = append(says, speech.Say("Its group is %s: %d pages of its host, each of which changes about every %s.",
-		group.Shape, group.Pages, group.Center(s.Rates().Prior().Center(&m.Revisit))))
+		group.Shape, group.Pages, group.Center(s.Timetable.Rates().Prior().Center(&m.Revisit))))
 	switch {
 	case plan.Relief != politeness.Template:
 	case group.Representative(url, plan.Sample):

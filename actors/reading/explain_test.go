@@ -66,8 +66,8 @@ func TestExplanations(t *testing.T) {
 	}
 	pages := func(s *politeness.State, n int, every time.Duration) {
 		for range n {
-			s.AddPage(every)
-			s.Rates().Add(every)
+			s.Timetable.AddPage(every)
+			s.Timetable.Rates().Add(every)
 		}
 	}
 	well := func(s *politeness.State, took, ago time.Duration) {
@@ -97,18 +97,18 @@ func TestExplanations(t *testing.T) {
 	})
 	host("with honest sitemaps", &going, func(_ *store.HostRecord, s *politeness.State) {
 		for range 30 {
-			s.Hints().Note(true)
+			s.Timetable.Hints().Note(true)
 		}
 	})
 	host("with sitemaps that lie", &going, func(_ *store.HostRecord, s *politeness.State) {
 		for range 30 {
-			s.Hints().Note(false)
+			s.Timetable.Hints().Note(false)
 		}
 	})
 	host("with notices", &going, func(_ *store.HostRecord, s *politeness.State) {
 		for range 30 {
-			s.Told().Note(true)
-			s.Foretold().Note(true)
+			s.Timetable.Told().Note(true)
+			s.Timetable.Foretold().Note(true)
 		}
 	})
 	host("dead", &going, func(_ *store.HostRecord, s *politeness.State) {
@@ -210,21 +210,21 @@ func TestAPageSaysWhetherItRepresentsItsGroup(t *testing.T) {
 	m := &Settings{Relief: politeness.Template.String(), Politeness: politeness.DefaultOptions(),
 		Revisit: revisit.DefaultOptions()}
 	var s politeness.State
-	s.SetGroups(template.New(time.Unix(1e9, 0)))
+	s.Timetable.SetGroups(template.New(time.Unix(1e9, 0)))
 	urls := make([]string, 2000)
 	for i := range urls {
 		urls[i] = fmt.Sprintf("http://a.test/item/%d", i)
-		s.Groups().Of(urls[i]).Add(time.Hour)
-		s.AddPage(time.Hour)
+		s.Timetable.Groups().Of(urls[i]).Add(time.Hour)
+		s.Timetable.AddPage(time.Hour)
 	}
 	blob, err := s.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, _ := politeness.Relieve(politeness.Template, s.Demand(&m.Revisit), s.Spare(&m.Politeness, false))
+	plan, _ := politeness.Relieve(politeness.Template, s.Timetable.Demand(&m.Revisit), s.Spare(&m.Politeness, false))
 	want := 0
 	for _, url := range urls {
-		represents := s.Groups().Of(url).Representative(url, plan.Sample)
+		represents := s.Timetable.Groups().Of(url).Representative(url, plan.Sample)
 		if represents {
 			want++
 		}

@@ -162,8 +162,9 @@ func checkLoads(t *testing.T, hosts map[string]store.HostRecord, pages map[strin
 			t.Fatal(err)
 		}
 		sum := sums[name]
-		if math.Abs(state.Load()-sum) > 1e-9*sum || math.Abs(host.Load-sum) > 1e-4*sum {
-			t.Errorf("%s: load index %g, in the store %g, the pages' sum is %g", name, state.Load(), host.Load, sum)
+		if math.Abs(state.Timetable.Load()-sum) > 1e-9*sum || math.Abs(host.Load-sum) > 1e-4*sum {
+			t.Errorf("%s: load index %g, in the store %g, the pages' sum is %g", name, state.Timetable.Load(),
+				host.Load, sum)
 		}
 	}
 }
@@ -183,8 +184,8 @@ func checkVerdicts(t *testing.T, web *fakeweb.Web, hosts map[string]store.HostRe
 		if index == slow {
 			bears = 1.0 / 30_000
 		}
-		if state.Load() > 1.25*bears {
-			t.Errorf("host %d is asked for %g visits per second, it bears %g", index, state.Load(), bears)
+		if state.Timetable.Load() > 1.25*bears {
+			t.Errorf("host %d is asked for %g visits per second, it bears %g", index, state.Timetable.Load(), bears)
 		}
 	}
 }

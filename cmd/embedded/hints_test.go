@@ -128,7 +128,8 @@ func listen(t *testing.T, sitemaps, told bool, aim float64, length time.Duration
 					t.Fatal(err)
 				}
 				t.Logf("%s: its hints are right with a chance of %.2f, notices with %.2f, and %.2f of changes told",
-					name, state.Hints().Chance(), state.Told().Chance(), state.Foretold().Chance())
+					name, state.Timetable.Hints().Chance(), state.Timetable.Told().Chance(),
+					state.Timetable.Foretold().Chance())
 			}
 		}
 		if overlaps := fakeweb.Overlaps(web.Log(), 0); len(overlaps) > 0 {

@@ -49,8 +49,8 @@ func estimates(t *testing.T, seed uint64, modified float64, length time.Duration
 			if err := state.UnmarshalBinary(host.Politeness); err != nil {
 				t.Fatal(err)
 			}
-			if said := state.Modified().Judged() > 0; said != (modified > 0) {
-				t.Errorf("%s: Last-Modified was judged %.0f times", name, state.Modified().Judged())
+			if said := state.Timetable.Modified().Judged() > 0; said != (modified > 0) {
+				t.Errorf("%s: Last-Modified was judged %.0f times", name, state.Timetable.Modified().Judged())
 			}
 		}
 		judged := 0

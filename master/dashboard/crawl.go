@@ -13,13 +13,11 @@ import (
 
 // Crawl is what a dashboard shows and steers.
 type Crawl interface {
+	node
+
 	Status(ctx context.Context) (*master.Status, error)
-	Options() master.Options
-	Reading() *reading.Crawl // beside its actors, in short transactions
-	Fetches(ctx context.Context, asked master.FetchesAsked) ([]master.Fetch, error)
 	// the end of the log of a slave, oldest line first; console.ErrNoNode: no node has the name
 	Log(ctx context.Context, slave string) ([]console.Line, error)
-	FindMissing(prefix string, fn func(*reading.PageMissing) error) (*reading.Wholeness, error)
 	Actors(limit int) []floor.Row // of this process, the longest mailbox first
 	Kinds() []floor.KindRow       // of this process
 
@@ -27,21 +25,30 @@ type Crawl interface {
 	Resume(ctx context.Context) error
 	Stop(ctx context.Context) error
 	AddSeeds(ctx context.Context, seeds []reading.Seed) (int, error)
+}
+
+// node is what a master's node answers by itself.
+type node interface {
+	Options() master.Options
+	Reading() *reading.Crawl // beside its actors, in short transactions
+	Fetches(ctx context.Context, asked master.FetchesAsked) ([]master.Fetch, error)
+	FindMissing(prefix string, fn func(*reading.PageMissing) error) (*reading.Wholeness, error)
 	Exclude(ctx context.Context, host string, on bool) (*master.HostPosted, error)
 	Revisit(ctx context.Context, posted *master.RevisitPosted) (*master.RevisitAnswer, error)
 	Drain(ctx context.Context, slave string, on bool) (*lending.SlaveStatus, error)
 }
 
 // Of is the crawl of a master; the tracer looks into the mailboxes of its process.
-func Of(node *master.Node, tracer *floor.Tracer) Crawl { return &running{node, tracer} }
+func Of(node *master.Node, tracer *floor.Tracer) Crawl { return &running{node, node, tracer} }
 
 type running struct {
-	*master.Node
+	node
+	master *master.Node
 	tracer *floor.Tracer
 }
 
 func (r *running) Log(ctx context.Context, slave string) ([]console.Line, error) {
-	return r.Traces().Log(ctx, slave, logShown)
+	return r.master.Traces().Log(ctx, slave, logShown)
 }
 
 // answerWithin bounds the wait for the master's answer.
@@ -50,7 +57,7 @@ const answerWithin = 5 * time.Second
 func (r *running) Status(ctx context.Context) (*master.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	return master.Ask[*master.Status](ctx, r.Node, &master.StatusAsked{})
+	return master.Ask[*master.Status](ctx, r.master, &master.StatusAsked{})
 }
 
 func (r *running) Actors(limit int) []floor.Row {
@@ -68,7 +75,7 @@ func (r *running) Kinds() []floor.KindRow {
 }
 
 func (r *running) command(ctx context.Context, command any) error {
-	_, err := master.Ask[*master.Status](ctx, r.Node, command)
+	_, err := master.Ask[*master.Status](ctx, r.master, command)
 	return err
 }
 
@@ -79,7 +86,7 @@ func (r *running) Stop(ctx context.Context) error {
 }
 
 func (r *running) AddSeeds(ctx context.Context, seeds []reading.Seed) (int, error) {
-	added, err := master.Ask[*master.SeedsAdded](ctx, r.Node, &master.AddSeeds{Seeds: seeds})
+	added, err := master.Ask[*master.SeedsAdded](ctx, r.master, &master.AddSeeds{Seeds: seeds})
 	if err != nil {
 		return 0, err
 	}

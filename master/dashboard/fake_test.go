@@ -141,13 +141,13 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 	now := time.Now()
 	b := store.NewBatch(now)
 	var pace politeness.State
-	pace.SetGroups(template.New(now))
+	pace.Timetable.SetGroups(template.New(now))
 	for i := range 9 {
-		pace.Groups().Of(fmt.Sprint(someHost, "/item/", i)).Add(24 * time.Hour)
+		pace.Timetable.Groups().Of(fmt.Sprint(someHost, "/item/", i)).Add(24 * time.Hour)
 	}
 	po := politeness.DefaultOptions()
 	pace.Observe(&po, politeness.Visit{Took: 80 * time.Millisecond, Outcome: politeness.TimedOut}, now)
-	pace.AddPage(time.Hour)
+	pace.Timetable.AddPage(time.Hour)
 	blob, err := pace.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)

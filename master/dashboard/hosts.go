@@ -86,9 +86,9 @@ func keyOf(r *store.HostRecord, o *host.Options) hostKey {
 	took, _, _ := s.Took()
 	return hostKey{
 		took: took, asked: r.AskedAt, errors: r.ErrorCount(), failed: slices.Collect(maps.Keys(r.Errors)),
-		name: r.Name, visited: r.Visited, known: r.Known, waiting: r.Waiting, load: s.Load(),
+		name: r.Name, visited: r.Visited, known: r.Known, waiting: r.Waiting, load: s.Timetable.Load(),
 		next: r.NextAllowed, ails: reading.Ails(r, &s, o.Continuous), interval: s.Interval(&o.Politeness),
-		verdict: s.Verdict(&o.Politeness, &o.Revisit, r.Waiting > 0),
+		verdict: s.Judge(&o.Politeness, s.Timetable.Wanted(&o.Revisit), r.Waiting > 0),
 	}
 }
 
@@ -224,6 +224,6 @@ func newRow(record store.HostRecord, crawl Crawl, lent map[string]store.Lease) (
 	row.Took, _, _ = row.State.Took()
 	row.Interval = row.State.Interval(&o.Politeness)
 	row.Ails = reading.Ails(&record, state, o.Continuous)
-	row.Verdict = row.State.Verdict(&o.Politeness, &o.Revisit, record.Waiting > 0)
+	row.Verdict = state.Judge(&o.Politeness, state.Timetable.Wanted(&o.Revisit), record.Waiting > 0)
 	return row, nil
 }

@@ -67,20 +67,24 @@ const (
 	userWords  = "words of the pages for users"
 	pageWords  = "words of the longest page for users"
 	docColumns = "lines of documents over 120 columns"
+	methods    = "methods of the type that has most, with what it embeds, parsers of a format aside"
 )
 
 // bounds are what measures may come to. A bound is only ever lowered.
 var bounds = map[string]int{
-	houseLines:                          70_500,
-	"methods of the type that has most": 60,
-	"fields of protocol.Write":          14,
-	"verbs that henro --help shows":     34,
-	crawlFlags:                          74,
-	docWords:                            73_500,
-	userWords:                           25_000,
-	pageWords:                           2_000,
-	docColumns:                          0,
+	houseLines:                      70_500,
+	methods:                         30,
+	"fields of protocol.Write":      14,
+	"verbs that henro --help shows": 34,
+	crawlFlags:                      74,
+	docWords:                        73_500,
+	userWords:                       25_000,
+	pageWords:                       2_000,
+	docColumns:                      0,
 }
+
+// parsers read a format, an element a method.
+var parsers = map[string]bool{"slave/links.Document": true}
 
 // rooms are packages of features that came after the house was measured: each has a bound of code lines of its own, and
 // what plugs it in counts among those of the house.
@@ -224,7 +228,12 @@ func run(dir string, all bool) error {
 	row(fmt.Sprintf("lines over %d columns", maxColumns), len(wide))
 	row("dead functions", len(dead))
 	row("upward arrows between files of a package", arrows.total)
-	row("methods of the type that has most", t.largest(1, func(k *kind) int { return k.methods })[0].methods)
+	row(methods, t.largest(1, func(k *kind) int {
+		if parsers[k.name] {
+			return 0
+		}
+		return k.methods
+	})[0].methods)
 	row("fields of protocol.Write", t.fields("actors/protocol.Write"))
 	row("verbs that henro --help shows", verbs)
 	row(crawlFlags, flags)

@@ -48,7 +48,8 @@ type file struct {
 // kind is a struct type and what hangs on it.
 type kind struct {
 	name            string
-	methods, fields int
+	methods, fields int      // methods with those of the structs that it embeds
+	embeds          []string // names of these
 }
 
 // state is the count of fields of a type that does something: a struct without methods is a record, options are read
@@ -308,6 +309,9 @@ func (t *tree) countKinds() {
 					k := &kind{name: f.dir + "." + n.Name.Name}
 					for _, field := range s.Fields.List {
 						k.fields += max(1, len(field.Names))
+						if len(field.Names) == 0 {
+							k.embeds = append(k.embeds, f.embedded(field.Type))
+						}
 					}
 					byName[k.name] = k
 				}
@@ -315,10 +319,40 @@ func (t *tree) countKinds() {
 			return true
 		})
 	}
+	var count func(name string) int
+	count = func(name string) int {
+		n := methods[name]
+		if k := byName[name]; k != nil {
+			for _, inner := range k.embeds {
+				n += count(inner)
+			}
+		}
+		return n
+	}
 	for name, k := range byName {
-		k.methods = methods[name]
+		k.methods = count(name)
 		t.kinds = append(t.kinds, k)
 	}
+}
+
+// embedded is the name of the type of an embedded field, as kinds are named; of another module's, only the last part.
+func (f *file) embedded(of ast.Expr) string {
+	if star, ok := of.(*ast.StarExpr); ok {
+		of = star.X
+	}
+	switch of := of.(type) {
+	case *ast.Ident:
+		return f.dir + "." + of.Name
+	case *ast.SelectorExpr:
+		for _, spec := range f.ast.Imports {
+			name, _ := strconv.Unquote(spec.Path.Value)
+			if own, ok := strings.CutPrefix(name, "henro/"); ok && path.Base(own) == of.X.(*ast.Ident).Name {
+				return own + "." + of.Sel.Name
+			}
+		}
+		return of.Sel.Name
+	}
+	return ""
 }
 
 func (t *tree) largest(n int, by func(*kind) int) []*kind {
