@@ -67,6 +67,7 @@ const (
 	userWords  = "words of the pages for users"
 	pageWords  = "words of the longest page for users"
 	docColumns = "lines of documents over 120 columns"
+	fileLines  = "lines of the longest file of the product"
 	methods    = "methods of the type that has most, with what it embeds, parsers of a format aside"
 )
 
@@ -234,6 +235,7 @@ func run(dir string, all bool) error {
 		}
 		return k.methods
 	})[0].methods)
+	row(fileLines, t.longestFile())
 	row("fields of protocol.Write", t.fields("actors/protocol.Write"))
 	row("verbs that henro --help shows", verbs)
 	row(crawlFlags, flags)

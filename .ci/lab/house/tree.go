@@ -290,6 +290,16 @@ func (t *tree) wideLines() (out []string) {
 	return out
 }
 
+// longestFile is the lines of the longest file of the product.
+func (t *tree) longestFile() (most int) {
+	for _, f := range t.files {
+		if !f.test && !f.generated && t.place[f.dir] == inProduct {
+			most = max(most, strings.Count(string(f.text), "\n"))
+		}
+	}
+	return most
+}
+
 // countKinds counts the fields and methods of each struct of the product.
 func (t *tree) countKinds() {
 	byName := map[string]*kind{}
