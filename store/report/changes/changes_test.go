@@ -6,7 +6,42 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"henro/store/journal"
 )
+
+// The latest come first, from both files, and no more than are asked for; a file that cannot be read is an error.
+func TestTheLatestChangesComeFirst(t *testing.T) {
+	dir := t.TempDir()
+	for _, url := range []string{"a", "b", "c"} {
+		if err := Append(dir, []Change{{URL: url}}); err != nil {
+			t.Fatal(err)
+		}
+		if url == "b" {
+			older := filepath.Join(dir, journal.OlderName(LinesName, 1))
+			if err := os.Rename(filepath.Join(dir, LinesName), older); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for most, want := range []string{"", "c", "cb", "cba", "cba"} {
+		got := ""
+		all, err := Recent(dir, most)
+		for _, c := range all {
+			got += c.URL
+		}
+		if err != nil || got != want {
+			t.Errorf("%d: %q, %v, want %q", most, got, err, want)
+		}
+	}
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, LinesName), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := Recent(folder, 3); err == nil {
+		t.Errorf("of a folder: %v", all)
+	}
+}
 
 // Characters that XML has no place for do not end the feed for its readers.
 func TestAFeedOfAnythingIsXML(t *testing.T) {

@@ -54,6 +54,19 @@ func TestGolden(t *testing.T) {
 }
 
 // Whatever the points, the drawing is well-formed XML without numbers that are none, and the table is CSV.
+// Points that lie on each other are drawn once, but the last one always.
+func TestPointsThatCannotBeToldApartAreDrawnOnce(t *testing.T) {
+	var many Line
+	for i := range 100_000 {
+		many.X, many.Y = append(many.X, float64(i)), append(many.Y, float64(i%2)/1e6)
+	}
+	many.Y[0] = 1
+	var b bytes.Buffer
+	if err := (&Chart{Lines: []Line{many}}).WriteSVG(&b); err != nil || b.Len() > 100_000 {
+		t.Errorf("100,000 points are drawn in %d bytes, %v", b.Len(), err)
+	}
+}
+
 func TestOddCharts(t *testing.T) {
 	for name, c := range map[string]*Chart{
 		"no lines":       {},

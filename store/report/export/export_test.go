@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -119,6 +120,23 @@ func TestEveryFormatHoldsTheSameRows(t *testing.T) {
 }
 
 // No text of a page is a formula to a spreadsheet; numbers stay numbers.
+func TestFormatsAreKnownByTheEndsOfNames(t *testing.T) {
+	for path, want := range map[string]string{"a.csv": "csv", "a.PARQUET": "parquet", "a.sqlite": "sqlite", "a.db": "sqlite",
+		"csv": "", "a.csv.zip": "", "a": ""} {
+		if got := export.FormatOf(path); got != want {
+			t.Errorf("%s is %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestWhatIsNoNumberIsNoJSON(t *testing.T) {
+	for _, r := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		if got := string(export.AppendJSON(nil, tables.Value{Kind: tables.Real, Real: r})); got != "null" {
+			t.Errorf("%v is %s", r, got)
+		}
+	}
+}
+
 func TestNoCellOfATableIsAFormula(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "links.csv")
 	run(t, source(t, web), "csv", path, "links")

@@ -115,7 +115,11 @@ func TestWhatIsNotKept(t *testing.T) {
 		t.Errorf("%q were kept", kept)
 	}
 	c.cache = ""
+	t.Chdir(t.TempDir())
 	c.ask(t, question, 0, allRows)
+	if here, err := os.ReadDir("."); err != nil || len(here) > 0 {
+		t.Errorf("without a folder for answers, %v were kept, %v", here, err)
+	}
 }
 
 func TestWhatIsKeptHoldsUntilTheStateChanges(t *testing.T) {

@@ -310,6 +310,8 @@ func TestOnlyTablesThatAreReadAgainAreCopied(t *testing.T) {
 		`SELECT count(*) FROM pages p WHERE EXISTS (SELECT 1 FROM links l WHERE l."to" = p.url)`:         {"links"},
 		`SELECT a.host, b.host FROM hosts a JOIN hosts b ON a.known < b.known LIMIT 1`:                   {"hosts"},
 		`SELECT url, (SELECT count(*) FROM edges WHERE target = url) FROM pages WHERE depth = 0 LIMIT 1`: {"links"},
+		`SELECT count(*) FROM pages LEFT JOIN (SELECT host, count(*) AS n FROM hosts GROUP BY host) g ` +
+			`ON g.host = pages.host`: nil,
 	} {
 		s := session(t, tablestest.Web{Pages: 50, Out: 3, Hosts: 3})
 		var got []string
@@ -479,6 +481,14 @@ func TestASavedDatabaseHasWhatWasAskedFor(t *testing.T) {
 	}
 	if err := query.Save(context.Background(), from, path, nil, "pages"); err == nil {
 		t.Error("a database that exists was written over")
+	}
+	empty := filepath.Join(t.TempDir(), "empty.db")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := query.Save(context.Background(), from, empty, nil, "pages")
+	if info, _ := os.Stat(empty); err == nil || info.Size() > 0 {
+		t.Errorf("a file that exists has %d bytes now: %v", info.Size(), err)
 	}
 }
 
