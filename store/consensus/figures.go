@@ -80,11 +80,7 @@ func named(name string) func(raft.Server) bool {
 
 // member is one of the group, as far as this member knows.
 func (g *Group) member(is func(raft.Server) bool) (server raft.Server, ok bool) {
-	f := g.raft.GetConfiguration()
-	if f.Error() != nil {
-		return server, false
-	}
-	all := f.Configuration().Servers
+	all := g.raft.GetConfiguration().Configuration().Servers // as this member knows it: there is no error
 	if i := slices.IndexFunc(all, is); i >= 0 {
 		return all[i], true
 	}

@@ -121,8 +121,8 @@ func TestEveryFormatHoldsTheSameRows(t *testing.T) {
 
 // No text of a page is a formula to a spreadsheet; numbers stay numbers.
 func TestFormatsAreKnownByTheEndsOfNames(t *testing.T) {
-	for path, want := range map[string]string{"a.csv": "csv", "a.PARQUET": "parquet", "a.sqlite": "sqlite", "a.db": "sqlite",
-		"csv": "", "a.csv.zip": "", "a": ""} {
+	for path, want := range map[string]string{"a.csv": "csv", "a.PARQUET": "parquet", "a.sqlite": "sqlite",
+		"a.db": "sqlite", "csv": "", "a.csv.zip": "", "a": ""} {
 		if got := export.FormatOf(path); got != want {
 			t.Errorf("%s is %q, want %q", path, got, want)
 		}

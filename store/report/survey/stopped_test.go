@@ -6,8 +6,9 @@ import "testing"
 func TestWhatTheStopListHas(t *testing.T) {
 	some := taker{stops: map[string]bool{"http://a.test/x": true, "http://a.test/f/": true, "http://b.test": true,
 		"http://c.test/": true, "http://d.test/q?u=/f/": true}}
-	for url, want := range map[string]bool{"http://a.test/x": true, "http://a.test/x/y": true, "http://a.test/xy": false,
-		"http://a.test/f/": true, "http://a.test/f/g/h": true, "http://a.test/f": false, "http://a.test/": false,
+	for url, want := range map[string]bool{"http://a.test/x": true, "http://a.test/x/y": true,
+		"http://a.test/xy": false, "http://a.test/f/": true,
+		"http://a.test/f/g/h": true, "http://a.test/f": false, "http://a.test/": false,
 		"http://b.test/any/page": true, "http://c.test/": true, "http://c.test/page": true, "http://d.test/q": false,
 		"http://d.test/q?u=/f/g": false, "http://e.test/": false} {
 		if some.stopped(url) != want {

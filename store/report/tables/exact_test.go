@@ -47,8 +47,8 @@ func made(t *testing.T, more ...store.Visited) *tables.Source {
 	var lines []string
 	for i, url := range []string{"http://h0.example/a", "http://h0.example/a", "http://www.h0.example/a",
 		"urn:henro:crawl"} {
-		e := cdxj.Entry{Key: "example,h0)/a", At: tablestest.Noon.Add(time.Duration(i) * time.Hour), URL: url, Status: 200,
-			Filename: "a.warc.gz"}
+		e := cdxj.Entry{Key: "example,h0)/a", At: tablestest.Noon.Add(time.Duration(i) * time.Hour), URL: url,
+			Status: 200, Filename: "a.warc.gz"}
 		lines = append(lines, string(e.Append(nil)))
 	}
 	for name, text := range map[string]string{"a.warc.gz": "", "a.cdxj": strings.Join(lines, "")} {
@@ -94,9 +94,10 @@ func TestWhatIsNarrowedDownIsExact(t *testing.T) {
 			columns = append(columns, 1<<c)
 		}
 		for _, wanted := range columns {
-			for _, host := range []string{"", "http://h0.example", "http://h1.example", "http://h", "http://none.example"} {
-				for _, url := range []string{"", failed, emptied, "http://h0.example/a", "http://www.h0.example/a", "no URL",
-					tablestest.Web{Pages: 60, Hosts: 3}.URL(6), "http://none.example/"} {
+			for _, host := range []string{"", "http://h0.example", "http://h1.example", "http://h",
+				"http://none.example"} {
+				for _, url := range []string{"", failed, emptied, "http://h0.example/a", "http://www.h0.example/a",
+					"no URL", tablestest.Web{Pages: 60, Hosts: 3}.URL(6), "http://none.example/"} {
 					q := tables.Query{Columns: wanted}
 					if host != "" && table.HostColumn >= 0 {
 						q.Host = &host
@@ -106,7 +107,8 @@ func TestWhatIsNarrowedDownIsExact(t *testing.T) {
 					}
 					want := [][]string{}
 					for _, row := range whole {
-						if q.Host != nil && row[table.HostColumn] != host || q.URL != nil && row[table.URLColumn] != url {
+						if q.Host != nil && row[table.HostColumn] != host ||
+							q.URL != nil && row[table.URLColumn] != url {
 							continue
 						}
 						row = slices.Clone(row)
@@ -119,8 +121,8 @@ func TestWhatIsNarrowedDownIsExact(t *testing.T) {
 					}
 					slices.SortFunc(want, slices.Compare)
 					if got := rows(t, s, table, q); fmt.Sprint(got) != fmt.Sprint(want) {
-						t.Errorf("%s, host %q, URL %q, columns %x: %d rows\n%v\nwant %d\n%v", table.Name, host, url, wanted,
-							len(got), got, len(want), want)
+						t.Errorf("%s, host %q, URL %q, columns %x: %d rows\n%v\nwant %d\n%v", table.Name, host, url,
+							wanted, len(got), got, len(want), want)
 					}
 				}
 			}

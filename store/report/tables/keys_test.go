@@ -15,8 +15,8 @@ func TestKeysSortAsValues(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	all := []Value{{}, integer(-1 << 63), integer(-1), boolean(false), boolean(true), integer(2),
 		{Kind: Real, Real: math.Inf(-1)}, {Kind: Real, Real: -1.5}, {Kind: Real}, {Kind: Real, Real: 1e300},
-		moment(noon), moment(noon.Add(500 * time.Millisecond)), text("a"), text("a\x00"), text("a\x00\x00"), text("a\x00b"),
-		text("a\x01"), text("b")}
+		moment(noon), moment(noon.Add(500 * time.Millisecond)), text("a"), text("a\x00"), text("a\x00\x00"),
+		text("a\x00b"), text("a\x01"), text("b")}
 	var before []byte
 	for i, v := range all {
 		key := v.appendKey(nil)
@@ -45,7 +45,8 @@ func TestADamagedKeyIsSaid(t *testing.T) {
 
 func TestValuesAsText(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 5e8, time.UTC)
-	for want, v := range map[string]Value{"2026-03-01T12:00:00Z": moment(at.Truncate(time.Second)), "true": boolean(true),
+	for want, v := range map[string]Value{"2026-03-01T12:00:00Z": moment(at.Truncate(time.Second)),
+		"true":                     boolean(true),
 		"2026-03-01T12:00:00.500Z": moment(at), "false": boolean(false), "": fingerprintOf(0), "-3": integer(-3),
 		"000000000000000a": fingerprintOf(10)} {
 		if got := v.String(); got != want {
