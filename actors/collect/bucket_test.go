@@ -277,6 +277,7 @@ func TestErrorsOfAStoreSayWhatToDo(t *testing.T) {
 		"InvalidAccessKeyId":    {403, true, "AWS_ACCESS_KEY_ID"},
 		"SignatureDoesNotMatch": {403, true, "AWS_SECRET_ACCESS_KEY"},
 		"SlowDown":              {503, false, "SlowDown"},
+		"NoSuchUpload":          {404, false, ""}, // as some answer where there are none: all is well
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(c.status)
@@ -290,7 +291,8 @@ func TestErrorsOfAStoreSayWhatToDo(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = bucket.Check(t.Context())
-		if err == nil || errors.Is(err, collect.ErrRefused) != c.refused || !strings.Contains(err.Error(), c.hint) {
+		if (err == nil) != (c.hint == "") || errors.Is(err, collect.ErrRefused) != c.refused ||
+			err != nil && !strings.Contains(err.Error(), c.hint) {
 			t.Errorf("%s: %v", code, err)
 		}
 		server.Close()

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +97,31 @@ func TestALyingSenderChangesNothing(t *testing.T) {
 		}
 		if err := receiver.Close(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestAFileThatCannotBeLookedAtIsNotWrittenOver: nor is it taken for one that is not there.
+func TestAFileThatCannotBeLookedAtIsNotWrittenOver(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "henro-1.warc.gz")
+	if err := os.Symlink(filepath.Base(path), path); err != nil { // it leads to itself
+		if runtime.GOOS == "windows" {
+			return // where only an administrator may make one
+		}
+		t.Fatal(err)
+	}
+	receiver, err := collect.NewReceiver(dir, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer receiver.Close()
+	whole := fmt.Sprintf("?offset=0&size=4&sha256=%x", sha256.Sum256([]byte("page")))
+	for method, query := range map[string]string{http.MethodGet: "", http.MethodPut: whole} {
+		w := httptest.NewRecorder()
+		receiver.ServeHTTP(w, httptest.NewRequest(method, "/files/henro-1.warc.gz"+query, strings.NewReader("page")))
+		if _, err := os.Readlink(path); w.Code != http.StatusInternalServerError || err != nil {
+			t.Errorf("%s: %d %s, %v", method, w.Code, w.Body, err)
 		}
 	}
 }

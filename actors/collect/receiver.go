@@ -161,7 +161,7 @@ func (r *Receiver) put(name string, request *http.Request) (State, error) {
 		return State{}, &refusal{http.StatusBadRequest, errors.New("want offset, size and sha256")}
 	}
 	path := filepath.Join(r.dir, name)
-	if _, err := os.Stat(path); err == nil {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) { // also one that cannot be looked at
 		return r.state(name) // the sender compares
 	}
 	f, err := os.OpenFile(path+partSuffix, os.O_CREATE|os.O_RDWR, 0o644)

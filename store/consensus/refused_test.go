@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/raft"
 	"go.etcd.io/bbolt"
@@ -162,6 +163,35 @@ func TestNothingIsCutOffALogThatMayNotBeWritten(t *testing.T) {
 	cut := func(tx *bbolt.Tx) error { return remove(tx.Bucket(entriesBucket), 1, 2) }
 	if err := l.db.View(cut); err == nil {
 		t.Error("it was cut")
+	}
+}
+
+// TestAVoterThatIsGoneIsRemovedWhereOthersAreLeft: with two that are there nothing would be won.
+func TestAVoterThatIsGoneIsRemovedWhereOthersAreLeft(t *testing.T) {
+	for count, left := range map[int]int{3: 3, 4: 3} {
+		groups := several(t, count, func(o *Options) { o.Store.NoSync = true })
+		if err := groups[count-1].Close(); err != nil {
+			t.Fatal(err)
+		}
+		leaders := all(groups[:count-1])
+		defer leaders.end()
+		until(t, "tended", func() bool {
+			for _, l := range leaders {
+				if l.lead() == nil {
+					l.now.lostAt[groups[count-1].o.Name] = time.Now().Add(-goneAfter)
+					return l.now.Tend(t.Context(), nil) == nil
+				}
+			}
+			return false
+		})
+		for _, l := range leaders {
+			if l.now == nil {
+				continue
+			}
+			if members, err := l.Members(t.Context()); err != nil || len(members) != left {
+				t.Errorf("of %d masters %d are left, %v, want %d", count, len(members), err, left)
+			}
+		}
 	}
 }
 
