@@ -244,6 +244,33 @@ func TestPiecesThatArrivedAreNotSentAgain(t *testing.T) {
 	}
 }
 
+// TestAFileThatIsWholeAtTheLastTryIsThere: the store gives back another content until then.
+func TestAFileThatIsWholeAtTheLastTryIsThere(t *testing.T) {
+	for bad, want := range map[int]bool{2: true, 3: false} {
+		s, dir := newS3(t), t.TempDir()
+		data := finished(t, dir, "henro-1.warc.gz")
+		store, reads := s.store, 0
+		s.store = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if reads++; r.Method != http.MethodGet || len(r.URL.Query()) > 0 {
+				reads--
+			} else if reads <= bad {
+				r.URL.Path = "/archive/crawl/other"
+			}
+			store.ServeHTTP(w, r)
+		})
+		if _, err := s.backend.PutObject("archive", "crawl/other",
+			map[string]string{"Last-Modified": time.Now().UTC().Format(http.TimeFormat)},
+			bytes.NewReader(slices.Repeat([]byte("x"), len(data))), int64(len(data)), nil); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.sender(t, dir, nil).Pass(t.Context())
+		_, here := os.Stat(filepath.Join(dir, "henro-1.warc.gz"))
+		if (err == nil) != want || (here != nil) != want || !want && !errors.Is(err, collect.ErrDigest) {
+			t.Errorf("after %d bad readings: %v, here: %v; %q", bad, err, here, s.requests)
+		}
+	}
+}
+
 func TestAnotherObjectOfTheNameIsNotWrittenOver(t *testing.T) {
 	s, dir := newS3(t), t.TempDir()
 	data := finished(t, dir, "henro-1.warc.gz")
