@@ -1,9 +1,11 @@
 package payloads
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -87,6 +89,33 @@ func TestAFlushKeepsTheEarlierCapture(t *testing.T) {
 	defer x.Close()
 	if e, ok := x.Find(warc.Sum(nil)); !ok || e.URI != "http://a.example/" {
 		t.Errorf("found %+v, %v", e, ok)
+	}
+}
+
+// What waits for its turn to be written when the index is closed is forgotten.
+func TestWhatWaitsToBeWrittenWhenTheIndexIsClosedIsForgotten(t *testing.T) {
+	x := New(filepath.Join(t.TempDir(), "x"))
+	if _, err := x.Open(); err != nil {
+		t.Fatal(err)
+	}
+	x.flushing.Lock()
+	x.flushedAt = time.Time{}
+	added := make(chan error)
+	go func() {
+		added <- x.Add(&cdxj.Entry{URL: "http://a.example/", At: time.Unix(1, 0), Digest: warc.Sum(nil).Base32()})
+	}()
+	for waits := false; !waits; runtime.Gosched() {
+		x.mu.RLock()
+		waits = len(x.waiting) > 0
+		x.mu.RUnlock()
+	}
+	x.mu.Lock()
+	err := x.db.Close()
+	x.db, x.waiting = nil, nil
+	x.mu.Unlock()
+	x.flushing.Unlock()
+	if err := errors.Join(err, <-added, x.Close()); err != nil {
+		t.Error(err)
 	}
 }
 

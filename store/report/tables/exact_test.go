@@ -169,6 +169,26 @@ func TestLinksBelongToTheirPages(t *testing.T) {
 	}
 }
 
+// A temporary file that cannot be read is an error, and not the end of the links.
+func TestLinksEndWithAnErrorOfTheirTemporaryFile(t *testing.T) {
+	s := &tables.Source{State: tablestest.State(t, tablestest.Web{Pages: 3000, Out: 1, Hosts: 1}), Temp: t.TempDir(),
+		Memory: 64 << 10}
+	rows := 0
+	err := tables.Links().Each(s, tables.All, func(tables.Row) error {
+		if rows++; rows > 1 {
+			return nil
+		}
+		files, err := filepath.Glob(filepath.Join(s.Temp, "*"))
+		if err != nil || len(files) != 1 {
+			t.Errorf("%q, %v", files, err)
+		}
+		return os.Truncate(files[0], 30_000)
+	})
+	if err == nil || rows == 0 {
+		t.Errorf("%d links, %v", rows, err)
+	}
+}
+
 // Rows that are equal are gathered in memory, as long as that has room.
 func TestRowsInOrderTakeBoundedMemory(t *testing.T) {
 	s := made(t)
