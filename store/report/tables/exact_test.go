@@ -1,6 +1,7 @@
 package tables_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -184,7 +185,7 @@ func TestLinksEndWithAnErrorOfTheirTemporaryFile(t *testing.T) {
 		}
 		return os.Truncate(files[0], 30_000)
 	})
-	if err == nil || rows == 0 {
+	if err == nil || rows == 0 || errors.Is(err, store.ErrCorrupt) { // the state is whole
 		t.Errorf("%d links, %v", rows, err)
 	}
 }
