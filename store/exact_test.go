@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -154,6 +155,34 @@ func TestAFileThatAnotherHasOpenIsInUse(t *testing.T) {
 	}
 	if err := Inspect(path, 10*time.Millisecond); !errors.Is(err, ErrInUse) || errors.Is(err, ErrCorrupt) {
 		t.Errorf("%v, want one like %v", err, berrors.ErrTimeout)
+	}
+}
+
+// TestAMetaPageIsWhereItSaysItIs: bbolt sums up what stands behind the head of a page alone.
+func TestAMetaPageIsWhereItSaysItIs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	db, err := bbolt.Open(path, 0o600, nil)
+	if err == nil {
+		err = db.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []int{-1, 0, 8, os.Getpagesize(), os.Getpagesize() + 8} { // number and kind of both
+		file := bytes.Clone(whole)
+		if at >= 0 {
+			file[at] ^= 8
+		}
+		if err := os.WriteFile(path, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := Inspect(path, time.Second); errors.Is(err, ErrCorrupt) != (at >= 0) {
+			t.Errorf("byte %d: %v", at, err)
+		}
 	}
 }
 
