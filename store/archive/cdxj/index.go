@@ -60,9 +60,7 @@ func indexFile(path string) (unread []string, err error) {
 		return errors.Join(err, f.Close())
 	})
 	if _, gone := os.Stat(path); err == nil && errors.Is(gone, fs.ErrNotExist) {
-		if err = os.Remove(Path(path)); errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
-		}
+		err = os.RemoveAll(Path(path)) // which whoever took the file may have done
 	}
 	return unread, err
 }
