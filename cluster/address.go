@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -22,10 +23,7 @@ func splitAddress(address string) (host string, port int, err error) {
 	if err != nil {
 		return "", 0, fmt.Errorf("address %q: port %q is not a number up to 65535", address, text)
 	}
-	if host == "" {
-		host = "0.0.0.0"
-	}
-	return host, int(n), nil
+	return cmp.Or(host, "0.0.0.0"), int(n), nil
 }
 
 // loopback reports whether only this machine can reach the host.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,12 +65,7 @@ func (o *Options) fill() error {
 	if o.Boot == "" {
 		o.Boot = NewBoot()
 	}
-	if o.Protocol == 0 {
-		o.Protocol = 1
-	}
-	if o.Settle == 0 {
-		o.Settle = DefaultSettle
-	}
+	o.Protocol, o.Settle = cmp.Or(o.Protocol, 1), cmp.Or(o.Settle, DefaultSettle)
 	if o.Notify == nil {
 		o.Notify = func(Event) {}
 	}

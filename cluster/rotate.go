@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -293,10 +294,7 @@ func (k *Keys) replace(read *Keys) {
 	k.mu.Lock()
 	k.keys, k.revoked, k.made = read.keys, read.revoked, nil
 	changed := slices.Clone(k.changed)
-	var open []*kept
-	for c := range k.open {
-		open = append(open, c)
-	}
+	open := slices.Collect(maps.Keys(k.open))
 	k.mu.Unlock()
 	for _, c := range open {
 		if k.Verify(c.state) != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -90,10 +91,7 @@ func open(path string, o Options, index, of int, id identity) (p *Partition, err
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	timeout := o.LockTimeout
-	if timeout == 0 {
-		timeout = 1 // bbolt would wait for ever
-	}
+	timeout := cmp.Or(o.LockTimeout, 1) // with 0 bbolt would wait for ever
 	if err := inspect(path, &bbolt.Options{Timeout: timeout, ReadOnly: true}, o.inspect); err != nil {
 		return nil, diagnose(doing, err)
 	}

@@ -82,9 +82,7 @@ type binned struct {
 
 // New returns an empty collector.
 func New(o Options) *Collector {
-	if o.Worst == 0 {
-		o.Worst = 50
-	}
+	o.Worst = cmp.Or(o.Worst, 50)
 	return &Collector{o: o, sample: sample{most: cmp.Or(o.Priced, 8192)}}
 }
 

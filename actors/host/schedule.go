@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"henro/actors/admission"
@@ -381,12 +382,7 @@ func (s *schedule) changed(page *store.Page, made *visitMade, known *prospect) b
 
 // lists reports whether these are the links of a sitemap or a feed.
 func lists(links []outlink.Outlink) bool {
-	for i := range links {
-		if links[i].Kind.Hints() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(links, func(l outlink.Outlink) bool { return l.Kind.Hints() })
 }
 
 // replan finds the relief that the host needs, from what its pages ask for and what it bears. The plan is made again

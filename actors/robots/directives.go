@@ -1,6 +1,7 @@
 package robots
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -52,15 +53,8 @@ func ParseTag(values []string, agent string) Directives {
 }
 
 func addressed(name string, agents []string) bool {
-	if name == "*" || strings.EqualFold(name, "robots") {
-		return true
-	}
-	for _, a := range agents {
-		if strings.EqualFold(a, name) {
-			return true
-		}
-	}
-	return false
+	return name == "*" || strings.EqualFold(name, "robots") ||
+		slices.ContainsFunc(agents, func(a string) bool { return strings.EqualFold(a, name) })
 }
 
 func (d *Directives) add(item string) {

@@ -257,12 +257,9 @@ func (r *Rules) region(root weburl.URL) (prefixes []string) {
 
 func (r *Rules) wantedTLD(name string) bool {
 	tld := name[strings.LastIndexByte(name, '.')+1:]
-	for _, wanted := range r.options.TLDs {
-		if strings.EqualFold(strings.TrimPrefix(wanted, "."), tld) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.options.TLDs, func(wanted string) bool {
+		return strings.EqualFold(strings.TrimPrefix(wanted, "."), tld)
+	})
 }
 
 // isPortal reports whether the stop list names the host or a domain above it.

@@ -26,6 +26,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -321,11 +322,7 @@ func (l *List) watch(o *Options, key uint64, w watched) {
 		l.watched = map[uint64]watched{}
 	}
 	if _, known := l.watched[key]; !known && len(l.watched) >= o.MaxFolders {
-		for k, other := range l.watched {
-			if other.broken == 0 {
-				delete(l.watched, k)
-			}
-		}
+		maps.DeleteFunc(l.watched, func(_ uint64, other watched) bool { return other.broken == 0 })
 		if len(l.watched) >= o.MaxFolders {
 			clear(l.watched)
 		}

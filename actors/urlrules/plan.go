@@ -1,6 +1,9 @@
 package urlrules
 
-import "henro/store/fingerprint"
+import (
+	"henro/store/fingerprint"
+	"slices"
+)
 
 // Turn is when a URL that waits is best visited.
 type Turn uint8
@@ -17,12 +20,7 @@ const promising = 2
 
 // Promising reports whether a rule is applied, or has some evidence for and none against it.
 func (s *Set) Promising() bool {
-	for i := range s.rules {
-		if r := &s.rules[i]; r.Applied() || r.likely() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.rules, func(r Rule) bool { return r.Applied() || r.likely() })
 }
 
 func (r *Rule) likely() bool {

@@ -8,6 +8,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -80,10 +81,7 @@ const EnvironmentPrefix = "HENRO_"
 // working directory, if there is one. Keys are the settings of any program, since they share one file.
 func Load(flags *pflag.FlagSet, path string, keys []string) error {
 	k := koanf.New("\x00")
-	name := path
-	if name == "" {
-		name = "henro.yaml"
-	}
+	name := cmp.Or(path, "henro.yaml")
 	if _, err := os.Stat(name); err == nil || path != "" {
 		if err := k.Load(file.Provider(name), yaml.Parser()); err != nil {
 			return Usage("read the configuration %s: %v", name, err)

@@ -114,12 +114,8 @@ func headerOf(line string) (*messages.Header, error) {
 
 // isSecret reports whether a field tells by its name that its value is a secret.
 func isSecret(name string) bool {
-	for _, word := range []string{"auth", "cookie", "token", "secret", "key", "session", "password", "credential"} {
-		if strings.Contains(strings.ToLower(name), word) {
-			return true
-		}
-	}
-	return false
+	words := []string{"auth", "cookie", "token", "secret", "key", "session", "password", "credential"}
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(strings.ToLower(name), w) })
 }
 
 // basicOf reads a URL with a name and a password. Its errors do not repeat it.

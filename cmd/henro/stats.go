@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -172,11 +173,7 @@ func countWords(counts []survey.Count) string {
 			words = append(words, fmt.Sprintf("and %d more", len(counts)-most))
 			break
 		}
-		name := c.Name
-		if name == "" {
-			name = "unknown"
-		}
-		words = append(words, fmt.Sprintf("%s: %d", name, c.Count))
+		words = append(words, fmt.Sprintf("%s: %d", cmp.Or(c.Name, "unknown"), c.Count))
 	}
 	return strings.Join(words, ", ")
 }

@@ -228,12 +228,7 @@ func (l Ledger) Slave(name string) (Slave, bool) { return l.whole().slaves.Get(n
 
 // Slaves returns all slaves by name.
 func (l Ledger) Slaves() []Slave {
-	out := make([]Slave, 0, l.whole().slaves.Len())
-	for s := range l.EachSlave {
-		out = append(out, s)
-	}
-	slices.SortFunc(out, func(a, b Slave) int { return strings.Compare(a.Name, b.Name) })
-	return out
+	return slices.SortedFunc(l.EachSlave, func(a, b Slave) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // EachSlave calls yield for all slaves, in any order.

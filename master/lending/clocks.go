@@ -1,6 +1,7 @@
 package lending
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -144,10 +145,8 @@ func (c *Clocks) sweep(now time.Time) {
 	if len(c.all) < 2*c.left+1024 {
 		return
 	}
-	for key, k := range c.all {
-		if k.open == 0 && len(k.wait) == 0 && !k.next.After(now) {
-			delete(c.all, key)
-		}
-	}
+	maps.DeleteFunc(c.all, func(_ string, k *clock) bool {
+		return k.open == 0 && len(k.wait) == 0 && !k.next.After(now)
+	})
 	c.left = len(c.all)
 }

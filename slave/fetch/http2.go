@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -152,12 +153,7 @@ func appendHead(b []byte, res *http.Response) []byte {
 	b = append(b, "HTTP/1.1 "...)
 	b = strconv.AppendInt(b, int64(res.StatusCode), 10)
 	b = append(append(append(b, ' '), http.StatusText(res.StatusCode)...), "\r\n"...)
-	names := make([]string, 0, len(res.Header))
-	for name := range res.Header {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(res.Header)) {
 		for _, v := range res.Header[name] {
 			b = append(append(append(append(b, name...), ": "...), v...), "\r\n"...)
 		}

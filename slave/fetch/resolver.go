@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"errors"
@@ -145,11 +146,8 @@ func (r *resolver) question(name string) *answer {
 		case err == nil && len(addrs) > 0:
 			a.addrs, a.err, ttl = interleave(addrs), nil, min(max(hold, minTTL), maxTTL)
 		case err == nil || errors.Is(err, errNoSuchName) || errors.As(err, &de) && de.IsNotFound:
-			if hold == 0 {
-				hold = absentTTL
-			}
 			a.err, ttl = fail(messages.Reason_DNS_NOT_FOUND, fmt.Errorf("look up %s: %w", name, errNoSuchName)),
-				min(max(hold, minTTL), absentTTL)
+				min(max(cmp.Or(hold, absentTTL), minTTL), absentTTL)
 		default:
 			a.err, ttl = fail(messages.Reason_DNS_FAILED, fmt.Errorf("look up %s: %w", name, err)), failureTTL
 			if r.life.Err() == nil {

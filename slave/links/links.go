@@ -12,6 +12,7 @@ package links
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"henro/messages/outlink"
@@ -155,9 +156,7 @@ func (d *Document) finish() {
 		d.Links = append(d.Links, ref)
 	}
 	d.around()
-	if d.Lang == "" {
-		d.Lang = d.metaLang
-	}
+	d.Lang = cmp.Or(d.Lang, d.metaLang)
 	d.html = nil
 }
 

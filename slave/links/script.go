@@ -177,12 +177,8 @@ const maxFolders = 64
 
 // isAddress reports whether the name of a module is a URL, and not one that an import map explains.
 func isAddress(name []byte) bool {
-	for _, prefix := range []string{"/", "./", "../", "http://", "https://"} {
-		if bytes.HasPrefix(name, []byte(prefix)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"/", "./", "../", "http://", "https://"},
+		func(prefix string) bool { return bytes.HasPrefix(name, []byte(prefix)) })
 }
 
 // moduleLink keeps what an import names.

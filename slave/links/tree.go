@@ -1,6 +1,9 @@
 package links
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // What of the tree decides how the bytes that follow are read.
 
@@ -114,12 +117,10 @@ func (d *Document) breaksOut(name []byte) bool {
 	if string(name) != "font" {
 		return endsForeign(name)
 	}
-	for _, attribute := range []string{"color", "face", "size"} {
-		if _, ok := d.attr(attribute); ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"color", "face", "size"}, func(attribute string) bool {
+		_, ok := d.attr(attribute)
+		return ok
+	})
 }
 
 // toHTML closes elements of SVG and MathML up to one within which HTML is read.

@@ -11,6 +11,7 @@ package mediatype
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -109,12 +110,7 @@ func quoted(s string) (value, rest string) {
 }
 
 func (t *Type) has(name string) bool {
-	for i := range t.Params {
-		if t.Params[i].Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Params, func(p Param) bool { return p.Name == name })
 }
 
 // Param returns the value of a parameter, "" if there is none of that name.

@@ -2,6 +2,7 @@ package sitemap
 
 import (
 	"bytes"
+	"cmp"
 	"net/url"
 	"strings"
 	"time"
@@ -317,9 +318,7 @@ func (x *xmlReader) take(base string) {
 	e := &x.entry
 	switch what {
 	case loc:
-		if e.Loc == "" {
-			e.Loc = text
-		}
+		e.Loc = cmp.Or(e.Loc, text)
 	case link:
 		if rank := 5; x.result.Kind != Atom && x.rank < rank { // RSS and RDF: the text is the page
 			x.rank, e.Loc = rank, resolve(base, text)
@@ -347,9 +346,7 @@ func (x *xmlReader) take(base string) {
 func (x *xmlReader) finish() {
 	x.scan.keep, x.wanted = false, other
 	e := &x.entry
-	if e.Loc == "" {
-		e.Loc = x.permalink
-	}
+	e.Loc = cmp.Or(e.Loc, x.permalink)
 	// <sitemap>URL</sitemap>
 	if e.Loc == "" && !x.result.Kind.IsFeed() && isAddress(x.bare) && !bytes.ContainsAny(x.bare, spaces) {
 		e.Loc = string(x.bare)

@@ -13,6 +13,7 @@
 package walk
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -304,11 +305,7 @@ func (w *Walk) Usage(u weburl.URL) []string { return w.known.Robots.Usage(u.Requ
 func (w *Walk) Follows() bool { return w.line.seen != nil && w.why == "" }
 
 // Finish has an end made after the request under way.
-func (w *Walk) Finish(why string) {
-	if w.why == "" {
-		w.why = why
-	}
-}
+func (w *Walk) Finish(why string) { w.why = cmp.Or(w.why, why) }
 
 // Finished is the last fact of the lease.
 func (w *Walk) Finished() *messages.LeaseFinished {

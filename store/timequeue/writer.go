@@ -3,6 +3,7 @@ package timequeue
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -316,11 +317,7 @@ func (w *Writer) firstLive(slot Slot, t *touched) (uint32, error) {
 // Flush stores what was put and taken, slots in the order of time, and deletes the slots that have nothing live any
 // more.
 func (w *Writer) Flush() error {
-	slots := make([]Slot, 0, len(w.buffers))
-	for slot := range w.buffers {
-		slots = append(slots, slot)
-	}
-	slices.SortFunc(slots, Slot.compare)
+	slots := slices.SortedFunc(maps.Keys(w.buffers), Slot.compare)
 	for _, slot := range slots {
 		b := w.buffers[slot]
 		if err := w.append(slot, b); err != nil {

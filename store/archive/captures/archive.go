@@ -7,6 +7,7 @@ package captures
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -376,10 +377,7 @@ func (a *Archive) file(c *Capture, name string) (io.ReadSeeker, error) {
 // original finds the capture that a revisit refers to: by URL and date if it says so, otherwise the latest before it
 // with the same digest.
 func (a *Archive) original(e cdxj.Entry, record *warc.Entry) (cdxj.Entry, error) {
-	uri := strings.Trim(record.Header.Get("WARC-Refers-To-Target-URI"), "<>")
-	if uri == "" {
-		uri = e.URL
-	}
+	uri := cmp.Or(strings.Trim(record.Header.Get("WARC-Refers-To-Target-URI"), "<>"), e.URL)
 	at, err := time.Parse(time.RFC3339Nano, record.Header.Get("WARC-Refers-To-Date"))
 	dated := err == nil
 	at = at.UTC().Truncate(time.Second)

@@ -7,6 +7,7 @@ package changes
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -162,10 +163,7 @@ func WriteAtom(dir, name string, now time.Time) error {
 	}
 	for i := range latest {
 		c := &latest[i]
-		title := c.Title
-		if title == "" {
-			title = c.URL
-		}
+		title := cmp.Or(c.Title, c.URL)
 		feed.Entries = append(feed.Entries, atomEntry{ID: c.ID, Title: title, Link: atomLink{"alternate", c.URL},
 			Updated: c.At.UTC().Format(time.RFC3339), Content: atomText{"text", c.Diff},
 			Summary: fmt.Sprintf("%d letters came or went since %s", c.Letters, c.Before.UTC().Format(time.RFC3339))})

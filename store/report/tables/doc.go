@@ -15,6 +15,7 @@ package tables
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -198,12 +199,7 @@ func (t *Table) Watched(ctx context.Context, s *Source, q Query, progress func(t
 
 // Column returns the place of a column, or -1.
 func (t *Table) Column(name string) int {
-	for i := range t.Columns {
-		if t.Columns[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name })
 }
 
 // Named returns the table of a name, or nil.
