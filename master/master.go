@@ -21,6 +21,7 @@ package master
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -155,7 +156,10 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.tell(ctx, msg)
 		m.drawTasks(ctx)
 	case *drawn:
-		m.drawn += msg.tasks
+		for urls := range slices.Chunk(msg.urls, m.o.TaskURLs) {
+			m.begin(ctx, urls, msg.slaves[0])
+			msg.slaves = msg.slaves[1:]
+		}
 		m.plant(ctx, msg.urls, &seedsTag{})
 		m.tell(ctx, &course.SeedsStored{})
 	case *Pause, *Resume, *Stop:
@@ -382,10 +386,24 @@ func (m *Master) drawTasks(ctx actor.Context) {
 	}
 	soon := floor.Now().Add(m.o.Hosts.Politeness.Floor + m.o.Hosts.LookAhead)
 	connections, _ := m.desk.Connections()
-	if free := connections - m.desk.OpenCount() - m.desk.ReadyBefore(soon); free > 0 {
-		m.tell(ctx, &course.SeedsSent{Writes: 1})
-		ctx.Request(m.tasks, &draw{free})
+	slaves := make([]string, max(0, connections-m.desk.OpenCount()-m.desk.ReadyBefore(soon)))
+	if m.o.Whole {
+		slaves = m.desk.Lacking(soon)
 	}
+	if len(slaves) > 0 {
+		m.tell(ctx, &course.SeedsSent{Writes: 1})
+		ctx.Request(m.tasks, &draw{slaves})
+	}
+}
+
+// begin counts a task that was drawn for a slave. One that is lent whole is bound to it.
+func (m *Master) begin(ctx actor.Context, urls []reading.Seed, slave string) {
+	m.drawn++
+	task := &lending.TaskDrawn{Slave: slave}
+	for i := 0; m.o.Whole && i < len(urls); i++ {
+		task.Hosts = append(task.Hosts, urls[i].URL.Host())
+	}
+	m.lend(ctx, task)
 }
 
 // addSeeds widens the scope by seeds, keeps them in the definition of the crawl, and admits them.

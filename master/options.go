@@ -35,6 +35,7 @@ type Options struct {
 	// the policy thesis: URLs of a task, drawn at random from seeds and collected links; Depth counts anew from each.
 	// Default 0: no tasks, what seeds lead to is crawled
 	TaskURLs int
+	Whole    bool                 // the hosts that a task reaches go to one slave. Default: to whichever has room
 	Order    frontier.Order       // which of a host's URLs go first. Default breadth
 	Unit     Unit                 // of politeness: which hosts share a clock. Default host
 	Lookup   Lookup               // for Unit ip: the addresses of a host, as slaves will find them

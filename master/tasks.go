@@ -20,7 +20,7 @@ import (
 // drawn at random from the seeds and the links collected so far that lead to no known page; the depth of the crawl is
 // counted from each of them. A link beyond the depth of its task waits here until it is drawn. A task is drawn for each
 // connection for which there is no host with URLs that wait. Slaves share tasks: a page that one of them has found is
-// visited by any.
+// visited by any; with Options.Whole a task is one slave's.
 type tasks struct {
 	o       *Options
 	state   *store.State
@@ -38,10 +38,10 @@ type (
 		rules *scope.Rules
 		seeds []reading.Seed
 	}
-	draw  struct{ count int } // so many tasks; drawn answers
+	draw  struct{ slaves []string } // a task for each; drawn answers
 	drawn struct {
-		urls  []reading.Seed
-		tasks int // fewer than asked for, if there are not enough
+		urls   []reading.Seed // fewer than asked for, if there are not enough
+		slaves []string
 	}
 )
 
@@ -78,8 +78,7 @@ func (t *tasks) Receive(ctx actor.Context) {
 	case *widened: // by seeds, and what belongs to the crawl by them
 		t.seeds, t.regions = append(t.seeds, m.seeds...), admission.Remember(m.rules)
 	case *draw:
-		urls := t.draw(m.count)
-		ctx.Respond(&drawn{urls, (len(urls) + t.o.TaskURLs - 1) / t.o.TaskURLs})
+		ctx.Respond(&drawn{t.draw(len(m.slaves)), m.slaves})
 	case *course.DrawnOutAsked:
 		ctx.Respond(&course.DrawnOut{All: t.exhausted()})
 	}

@@ -163,8 +163,8 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"visits of one lease at most; no more than 1000 while more than four hosts have pages")
 	f.StringVar(&c.Frontier, "frontier", string(o.Frontier.Policy),
 		"what is visited next: host (hosts take turns, all URLs are kept), slots and ranked, which keep two million "+
-			"waiting URLs and drop the rest until they turn up again, or thesis (tasks of three URLs drawn at "+
-			"random; --depth counts anew from each)")
+			"waiting URLs and drop the rest until they turn up again, thesis (tasks of three URLs drawn at random; "+
+			"--depth counts anew from each) or thesis-whole (all hosts of a task go to one slave)")
 	f.StringVar(&c.Order, "order", string(o.Order),
 		"which of a host's URLs go first: breadth (depth), inlinks (links seen so far) or opic (rank received so far)")
 	f.StringArrayVar(&c.Topic, "topic", nil,
@@ -284,8 +284,8 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	}
 	o.MaxPages, o.MaxBytes, o.For, o.LeaseFor = c.Pages, uint64(c.Bytes), c.For, c.LeaseFor
 	o.Frontier.Policy, o.Order = frontier.Policy(c.Frontier), frontier.Order(c.Order)
-	if c.Frontier == thesis {
-		o.Frontier.Policy, o.TaskURLs = frontier.PolicyHost, taskURLs
+	if policy, whole := strings.CutSuffix(c.Frontier, "-whole"); policy == thesis {
+		o.Frontier.Policy, o.TaskURLs, o.Whole = frontier.PolicyHost, taskURLs, whole
 	}
 	o.Hosts.Admission, o.Hosts.MaxPages = c.Admission, c.HostPages
 	switch {

@@ -190,6 +190,7 @@ type Desk struct {
 	slaves    slaves
 	queue     queue
 	quota     quota
+	tasks     map[string]*task // those that are lent whole, by host
 	resources resources
 	halted    bool
 	lastID    uint64            // id of the latest lease; ids go up from term to term
@@ -210,7 +211,8 @@ type early struct {
 func New(o *Options, now time.Time) *Desk {
 	b := &base{o: o, awake: map[uint64]Address{}}
 	return &Desk{base: b, slaves: newSlaves(b), queue: newQueue(b), quota: quota{o: o, visits: o.Visited},
-		lastID: firstLease(o.Claim.Term, now), restoring: o.Partitions, early: map[string]*early{}}
+		tasks: map[string]*task{}, early: map[string]*early{}, lastID: firstLease(o.Claim.Term, now),
+		restoring: o.Partitions}
 }
 
 // firstLease is the id before that of the first lease of a term: 24 bits of the term, and 19 of the clock, so that the
@@ -244,6 +246,10 @@ func (d *Desk) take(from Address, fact any) bool {
 		d.takeReport(from, m)
 	case *messages.TaskRefused:
 		d.decline(from, m)
+	case *TaskDrawn:
+		for t := (&task{m.Slave, d.base.now}); len(m.Hosts) > 0; m.Hosts = m.Hosts[1:] {
+			d.bind(m.Hosts[0], t)
+		}
 	case *SlaveLost:
 		d.slaves.lose(m)
 	case *SlaveRefused:
@@ -315,7 +321,7 @@ func (d *Desk) tick(m *Tick) {
 	}
 	d.dispatch()
 	d.countResources()
-	if !d.halted {
+	if d.sweep(); !d.halted && len(d.tasks) == 0 {
 		d.balance()
 	}
 }

@@ -21,7 +21,8 @@ import (
 //	at 5s                   later 10s
 //	register SLAVE BOOT [held=1,2] [as=ADDRESS] [crawl=c] [term=3]
 //	asks SLAVE BOOT [slots=2] [held=1,2] [busy=1s] [as=ADDRESS]
-//	facts SLAVE BOOT LEASE HOST SEQ… [as=ADDRESS]           declines SLAVE BOOT LEASE [as=ADDRESS]
+//	facts SLAVE BOOT LEASE HOST SEQ… [as=ADDRESS] [links=URL,URL depth=1]
+//	declines SLAVE BOOT LEASE [as=ADDRESS]                  drawn SLAVE HOST…  lacking
 //	lost SLAVE BOOT         refused SLAVE BOOT [gone]       drain SLAVE        resume SLAVE
 //	ready HOST [in=5s]      named HOST KEY…
 //	lent LEASE SLAVE BOOT HOST [pages=5]                    nothing LEASE [in=5s]
@@ -116,6 +117,8 @@ func (p *player) play(line []string) error {
 			fmt.Fprintf(p.said, "%s: %s, %d of %d hosts, impossible %d, declined %d\n", s.Name, s.State, s.Leases,
 				s.Slots, s.Impossible, s.Declined)
 		}
+	case "lacking":
+		fmt.Fprintf(p.said, "%q\n", p.desk.Lacking(p.now.Add(time.Second)))
 	case "stalled":
 		reasons, says := p.desk.Stalled(p.now, time.Minute, 7)
 		fmt.Fprintf(p.said, "%v: %s\n", reasons, says)
@@ -165,9 +168,15 @@ func (p *player) tell(command string, w *words) error {
 		for i := range w.plain[4:] {
 			report.Facts = append(report.Facts, &messages.Fact{Lease: w.id(2), Host: w.plain[3], Seq: w.id(4 + i)})
 		}
+		if links := w.named["links"]; links != "" {
+			report.Facts[0].Visited = &messages.PageVisited{DepthLeft: int32(w.number("depth")),
+				Links: &messages.LinkSet{Urls: strings.Split(links, ",")}}
+		}
 		fact = report
 	case "declines":
 		fact = &messages.TaskRefused{Slave: w.plain[0], Boot: w.plain[1], Lease: w.id(2)}
+	case "drawn":
+		fact = &TaskDrawn{w.plain[0], w.plain[1:]}
 	case "lost":
 		fact = &SlaveLost{w.plain[0], w.plain[1]}
 	case "refused":

@@ -168,9 +168,12 @@ func (s *slaves) idle(name, boot string) bool {
 }
 
 // lendable reports whether a slave is there and wants hosts.
-func (s *slaves) lendable(in *ledger.Slave) bool {
+func (s *slaves) lendable(in *ledger.Slave) bool { return in.Slots > 0 && s.there(in) }
+
+// there reports whether a slave is there and may be lent hosts.
+func (s *slaves) there(in *ledger.Slave) bool {
 	known := s.known[in.Name]
-	return known != nil && known.at != nil && in.Slots > 0 && s.now.Sub(in.At) <= silentAfter &&
+	return known != nil && known.at != nil && s.now.Sub(in.At) <= silentAfter &&
 		!s.idle(in.Name, in.Boot) && !s.now.Before(known.restUntil)
 }
 

@@ -59,6 +59,16 @@ func (d *Desk) lend(name string, limit int) bool {
 		d.queue.giveBack(host, notBefore)
 		return true // its Host announces itself again when the lease has ended
 	}
+	if t := d.tasks[host]; t != nil {
+		if in, _ := d.base.ledger.Slave(t.slave); !d.slaves.there(&in) {
+			t.slave = name // the whole task moves
+		} else if in.Held >= in.Slots { // its slave has no room
+			d.queue.giveBack(host, notBefore)
+			d.queue.put(host, d.base.now.Add(d.base.o.LookAhead+1)) // behind those that are looked at now
+			return true
+		}
+		name = t.slave
+	}
 	known, _ := d.base.ledger.Slave(name)
 	d.lastID++
 	lease := ledger.Lease{ID: d.lastID, Host: host, Slave: name, Boot: known.Boot, Until: d.base.leaseEnd(),
@@ -154,6 +164,7 @@ func (d *Desk) takeReport(from Address, m *messages.Report) {
 		if told := fresh(&lease, group); len(told) > 0 {
 			d.base.book(ledger.LeaseHeard{ID: lease.ID, Seq: told[len(told)-1].Seq})
 			d.base.send(Master, &Reported{m.Slave, lease.Host, told})
+			d.reach(lease.Host, told)
 		}
 		d.base.toHost(&lease, &protocol.HostFacts{Lease: lease.ID, Facts: group})
 	}

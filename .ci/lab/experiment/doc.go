@@ -13,6 +13,9 @@
 // in memory. The report says how the time of the slaves was spent, and how busy the processors were: where slaves are
 // between two requests for more than some hundredths of the time, the machine is measured; take a lower -scale then.
 //
+// With -whole, tasks that are lent whole (--frontier thesis-whole) stand beside tasks that slaves share, and nothing
+// else is measured.
+//
 // What was counted is what the thesis counted: pages parsed, links collected, and pages that belong on the stop list;
 // and, from the access log of the web, how many pages were fetched twice, which the thesis names as the reason for its
 // slaves' getting slower the more of them there were.

@@ -20,6 +20,7 @@ func main() {
 	flag.Uint64Var(&o.Seed, "seed", 1, "which sites the runs begin with")
 	flag.BoolVar(&o.Keep, "keep", false, "leave the crawls of all runs")
 	flag.BoolVar(&o.Crews, "crews", false, "only one master with 8 slaves, and four with 2")
+	flag.BoolVar(&o.Whole, "whole", false, "only tasks lent whole beside tasks that are shared, with 1 to 8 slaves")
 	flag.Parse()
 	if err := run(o, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "experiment:", err)

@@ -31,6 +31,10 @@ func (o *Options) report(samples []sample, planned int, l load) error {
 		fmt.Fprintf(&text, "\nInterrupted: %d of %d runs had ended; – stands where none of a setting had.\n",
 			len(samples), planned)
 	}
+	if o.Whole {
+		shares(&text, samples)
+		return errors.Join(os.WriteFile(filepath.Join(o.Dir, "report.md"), text.Bytes(), 0o644), o.writeRuns(samples))
+	}
 	stats(&text, samples)
 	minutes := []string{"30 min", "60 min", "90 min"}
 	table(&text, "Pages a minute (table 4.9)", minutes, overTime(samples,
@@ -304,6 +308,33 @@ func crews(text *bytes.Buffer, samples []sample) {
 		}
 	}
 	fmt.Fprintf(text, "\nUnder one master %d pages were fetched twice, in all runs together.\n", twice)
+}
+
+// shares compares tasks that are lent whole with tasks that slaves share, with the standard error of the pages.
+func shares(text *bytes.Buffer, samples []sample) {
+	fmt.Fprint(text, "\n| depth | slaves | tasks | pages in 60 minutes | of each slave | links | tasks drawn | leases | "+
+		"robots.txt | between requests | fetched twice |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
+	for _, row := range lent() {
+		of := func(value func(*sample) float64) survey.Spread {
+			var values []float64
+			for i := range samples {
+				if s := &samples[i]; s.whole == row.whole && s.slaves == row.slaves && s.depth == row.depth {
+					values = append(values, value(s))
+				}
+			}
+			return describe(values)
+		}
+		pages := of(func(s *sample) float64 { return s.at[0].pages })
+		fmt.Fprintf(text, "| %d | %d | %s | %.0f ± %.0f | %.0f | %.0f | %.0f | %.0f | %.1f %% | %.1f %% | %.1f |\n",
+			row.depth, row.slaves,
+			map[bool]string{false: "shared", true: "whole"}[row.whole], pages.Mean, pages.SD/math.Sqrt(float64(pages.N)),
+			pages.Mean/float64(row.slaves), of(func(s *sample) float64 { return s.at[0].links }).Mean,
+			of(func(s *sample) float64 { return float64(s.drawn) }).Mean,
+			of(func(s *sample) float64 { return float64(s.leases) }).Mean,
+			100*of(func(s *sample) float64 { return s.spent.robots }).Mean,
+			100*of(func(s *sample) float64 { return 1 - s.spent.pages - s.spent.robots - s.spent.failed }).Mean,
+			of(func(s *sample) float64 { return float64(s.twice) }).Mean)
+	}
 }
 
 // draw leaves one figure: this henro and the thesis, a line for each number of slaves.

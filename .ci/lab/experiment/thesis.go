@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -31,6 +32,7 @@ type Options struct {
 	Seed     uint64 // which 100 sites each run begins with
 	Keep     bool   // leave the crawls of all runs
 	Crews    bool   // one master and several only
+	Whole    bool   // tasks lent whole beside tasks that are shared only
 }
 
 // Validate says what makes no sense.
@@ -55,6 +57,7 @@ type setting struct {
 	tasks   int // task URLs
 	depth   int
 	minutes []int // of the thesis' time, when things are counted
+	whole   bool  // a task is one slave's
 }
 
 // sample is what was counted in one run, sums over all masters.
@@ -63,6 +66,8 @@ type sample struct {
 	repeat int
 	at     []count
 	twice  int // pages fetched twice, by any slaves
+	leases int // that were handed out; with Options.Whole
+	drawn  int // tasks
 	spent  spending
 }
 
@@ -107,20 +112,29 @@ const sites = 100
 func plan() []setting {
 	var all []setting
 	for _, slaves := range []int{2, 5, 10} {
-		all = append(all, setting{"time", 1, slaves, 0, 3, 4, []int{30, 60, 90}})
+		all = append(all, setting{"time", 1, slaves, 0, 3, 4, []int{30, 60, 90}, false})
 	}
 	for i, slaves := range []int{2, 5, 10} {
 		for _, tasks := range []int{1, 5, 10} {
-			all = append(all, setting{"tasks", 1, slaves, 0, tasks, [...]int{2, 4, 2}[i], []int{60}})
+			all = append(all, setting{"tasks", 1, slaves, 0, tasks, [...]int{2, 4, 2}[i], []int{60}, false})
 		}
 	}
 	for i, slaves := range []int{2, 5, 10} {
 		for _, depth := range []int{2, 4, 6} {
-			all = append(all, setting{"depth", 1, slaves, 0, [...]int{1, 3, 5}[i], depth, []int{60}})
+			all = append(all, setting{"depth", 1, slaves, 0, [...]int{1, 3, 5}[i], depth, []int{60}, false})
 		}
 	}
-	return append(all, setting{"crews", 1, 8, 0, 3, 4, []int{60}}, setting{"crews", 4, 2, 0, 3, 4, []int{60}},
-		setting{"shared", 1, 8, 4, 3, 4, []int{60}})
+	return append(all, setting{"crews", 1, 8, 0, 3, 4, []int{60}, false},
+		setting{"crews", 4, 2, 0, 3, 4, []int{60}, false},
+		setting{"shared", 1, 8, 4, 3, 4, []int{60}, false})
+}
+
+// lent lists the settings of Options.Whole: 1 to 8 slaves, at depth 2 and at depth 4.
+func lent() (all []setting) {
+	for i := range 16 {
+		all = append(all, setting{"lent", 1, 1 << (i / 2 % 4), 0, 3, 2 + 2*(i/8), []int{60}, i%2 > 0})
+	}
+	return all
 }
 
 // Run makes all experiments and leaves report.md, runs.csv and the figures in o.Dir, of the runs that have ended when
@@ -135,6 +149,9 @@ func Run(ctx context.Context, o Options, progress io.Writer) error {
 	settings := plan()
 	if o.Crews {
 		settings = slices.DeleteFunc(settings, func(s setting) bool { return s.name != "crews" && s.name != "shared" })
+	}
+	if o.Whole {
+		settings = lent()
 	}
 	samples := make([]sample, o.Repeats*len(settings))
 	var mu sync.Mutex
@@ -193,14 +210,22 @@ func (o *Options) run(ctx context.Context, s setting, repeat int) (got sample, e
 	}
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard)
-	silent := logrus.NewEntry(quiet)
-	dir := filepath.Join(o.Dir, fmt.Sprintf("%s-%dx%d-t%d-d%d-%d", s.name, s.masters, s.slaves, s.tasks, s.depth,
-		repeat+1))
+	silent, leases := logrus.NewEntry(quiet), &leaseCount{}
+	policy := "thesis"
+	if s.whole {
+		policy = "thesis-whole"
+	}
+	if o.Whole {
+		quiet.SetLevel(logrus.DebugLevel)
+		quiet.AddHook(leases)
+	}
+	dir := filepath.Join(o.Dir, fmt.Sprintf("%s-%dx%d-t%d-d%d-%v-%d", s.name, s.masters, s.slaves, s.tasks, s.depth,
+		s.whole, repeat+1))
 	if err := os.RemoveAll(dir); err != nil {
 		return got, err
 	}
 	flags := []string{
-		"--frontier", "thesis", "--depth", fmt.Sprint(s.depth),
+		"--frontier", policy, "--depth", fmt.Sprint(s.depth),
 		"--stop-after", "1", "--requisites", "off",
 		"--scope", "any", "--allow-private", "--delay", "0", "--retries", "0",
 		"--page-budget", "40", "--fetch-timeout", o.scaled(time.Minute).String(),
@@ -250,6 +275,7 @@ func (o *Options) run(ctx context.Context, s setting, repeat int) (got sample, e
 				return got, failed
 			}
 			t := &status.Totals
+			got.drawn += status.Tasks
 			got.at[i].pages += float64(t.Pages)
 			got.at[i].links += float64(t.Links)
 			// not what is left alone beside them
@@ -262,8 +288,23 @@ func (o *Options) run(ctx context.Context, s setting, repeat int) (got sample, e
 		err = errors.Join(err, <-end)
 	}
 	log := w.Log()
+	got.leases = int(leases.n.Load())
 	got.twice, got.spent = twice(log), s.spent(log, begun, ended, o.Scale)
 	return got, err
+}
+
+// leaseCount counts the leases that a master tells its log of.
+type leaseCount struct{ n atomic.Int64 }
+
+// Levels implements logrus.Hook.
+func (*leaseCount) Levels() []logrus.Level { return logrus.AllLevels }
+
+// Fire implements logrus.Hook.
+func (c *leaseCount) Fire(line *logrus.Entry) error {
+	if line.Message == "host lent" {
+		c.n.Add(1)
+	}
+	return nil
 }
 
 // seeds draws the sites that a run begins with; those of one repeat are the same under all settings.
