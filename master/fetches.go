@@ -70,6 +70,7 @@ var heritrixStatus = map[messages.Reason]int{
 	messages.Reason_ROBOTS_UNREACHABLE: -61, // prerequisite robots.txt failed
 	messages.Reason_MALFORMED:          -404,
 	messages.Reason_ADDRESS_FORBIDDEN:  -5001, // blocked by a setting
+	messages.Reason_WALL:               -5002, // blocked by a processor
 	messages.Reason_CANCELED:           -5004, // the run ended
 	messages.Reason_ROBOTS_DENIED:      -9998,
 }

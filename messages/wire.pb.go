@@ -47,6 +47,7 @@ const (
 	Reason_NOT_ARCHIVED       Reason = 15 // the WARC could not be written; the visit does not count
 	Reason_CANCELED           Reason = 16 // the slave was stopped; not the host's fault
 	Reason_NOT_PARSED         Reason = 17 // a parser of henro failed on the response; tried again, then given up
+	Reason_WALL               Reason = 18 // what came stands in the place of the page: says has its kind, status what it comes to: 503 or 401
 )
 
 // Enum value maps for Reason.
@@ -69,6 +70,7 @@ var (
 		15: "NOT_ARCHIVED",
 		16: "CANCELED",
 		17: "NOT_PARSED",
+		18: "WALL",
 	}
 	Reason_value = map[string]int32{
 		"NONE":               0,
@@ -88,6 +90,7 @@ var (
 		"NOT_ARCHIVED":       15,
 		"CANCELED":           16,
 		"NOT_PARSED":         17,
+		"WALL":               18,
 	}
 )
 
@@ -2796,7 +2799,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\bGreeting\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\"\"\n" +
 	"\aGreeted\x12\x17\n" +
-	"\aunix_ms\x18\x01 \x01(\x03R\x06unixMs*\xc3\x02\n" +
+	"\aunix_ms\x18\x01 \x01(\x03R\x06unixMs*\xcd\x02\n" +
 	"\x06Reason\x12\b\n" +
 	"\x04NONE\x10\x00\x12\x11\n" +
 	"\rDNS_NOT_FOUND\x10\x01\x12\x0e\n" +
@@ -2818,7 +2821,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\fNOT_ARCHIVED\x10\x0f\x12\f\n" +
 	"\bCANCELED\x10\x10\x12\x0e\n" +
 	"\n" +
-	"NOT_PARSED\x10\x11\"\x04\b\x0e\x10\x0eB\x10Z\x0ehenro/messagesb\x06proto3"
+	"NOT_PARSED\x10\x11\x12\b\n" +
+	"\x04WALL\x10\x12\"\x04\b\x0e\x10\x0eB\x10Z\x0ehenro/messagesb\x06proto3"
 
 var (
 	file_messages_wire_proto_rawDescOnce sync.Once

@@ -60,7 +60,7 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	if v := made.Message.Visited; v != nil {
 		copy(x.PayloadDigest[:], v.Digest)
 		v.CapturedUnix = x.At.Unix()
-		long := len(r.Payload) >= warc.MinIdentical
+		long := len(r.Payload) >= warc.MinIdentical && v.Reason == messages.Reason_NONE // a wall is stored as it came
 		x.Earlier = p.earlier(m, v, x.PayloadDigest, long)
 		whole = x.Earlier == nil && long && r.Truncated == ""
 		if x.Earlier != nil { // a 304 has no payload

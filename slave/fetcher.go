@@ -52,6 +52,7 @@ type (
 	parsed struct { // by a Parser
 		file   *walk.File   // of the host's rules; nil: it was a page
 		follow []walk.Visit // links on this host that the page's depth allows
+		wall   bool         // a wall stood in the page's place: the host is to rest
 	}
 )
 
@@ -142,6 +143,9 @@ func (f *Fetcher) hear(ctx actor.Context) {
 			f.cancel()
 		}
 	case *parsed:
+		if m.wall {
+			f.walk.Finish("failing")
+		}
 		f.walk.Parsed(time.Now(), m.file, m.follow)
 	case *fetched:
 		v := m.lane.visit

@@ -23,6 +23,7 @@ import (
 	"henro/slave/mediatype"
 	"henro/slave/owed"
 	"henro/slave/walk"
+	"henro/slave/walls"
 	"henro/store/archive/warc"
 	"henro/store/fingerprint"
 )
@@ -205,6 +206,7 @@ func (p *Parser) parse(ctx actor.Context, m *parse) {
 		made.Message.Rules = p.robots(m, found)
 	} else {
 		p.page(m, found)
+		p.wall(m, found)
 		made.Message.Visited = m.visited
 	}
 	leftOut := admission.None
@@ -307,6 +309,24 @@ func (p *Parser) page(m *parse, found *parsed) {
 	if p.bytes > maxRoom || len(p.document.Links) > maxRoomLinks { // the arrays of a link farm are not kept
 		p.found, p.urls, p.follow, p.document, p.resolver = messages.LinkSet{}, nil, nil, links.Document{}, nil
 		p.unique, p.written = once{}, once{}
+	}
+}
+
+// wall makes a failure of a visit that came before a wall: nothing that was read is told but what belongs into the
+// archive. A page that is as it was when it was content is none, and its text may not have been read.
+func (p *Parser) wall(m *parse, found *parsed) {
+	r, v := m.response, m.visited
+	if v.Reason != messages.Reason_NONE || v.Unchanged {
+		return
+	}
+	page := walls.Page{URL: v.Url, Redirected: m.visit.Hops > 0, Known: len(m.visit.Task.GetDigest()) > 0,
+		Status: r.Status, Header: r.Header}
+	if isHTML(v.Mime) {
+		page.Body, page.Document = r.Body, &p.document
+	}
+	if kind := walls.Look(&page); kind != walls.None {
+		m.visited = kind.Failed(m.visit.Visited(messages.Reason_WALL), v)
+		found.follow, found.wall = nil, kind != walls.LogIn
 	}
 }
 

@@ -51,7 +51,7 @@ func (c *clock) ended(at time.Time) {
 // outcomeOf is what package politeness makes of a status, or of the reason that there is none.
 func outcomeOf(status uint32, reason messages.Reason) politeness.Outcome {
 	switch reason {
-	case messages.Reason_NONE:
+	case messages.Reason_NONE, messages.Reason_WALL:
 	case messages.Reason_TIMEOUT, messages.Reason_CONNECT_TIMEOUT:
 		return politeness.TimedOut
 	case messages.Reason_CONNECT_REFUSED, messages.Reason_CONNECTION_LOST:

@@ -264,7 +264,7 @@ func parseDate(text string) (time.Time, bool) {
 // passing reports that a visit failed in a way that may pass.
 func passing(v *messages.PageVisited) bool {
 	switch v.Reason {
-	case messages.Reason_NONE:
+	case messages.Reason_NONE, messages.Reason_WALL:
 		return v.Status == 429 || v.Status >= 502 && v.Status <= 504
 	case messages.Reason_DNS_NOT_FOUND, messages.Reason_ADDRESS_FORBIDDEN, messages.Reason_MALFORMED,
 		messages.Reason_HEADERS_TOO_LARGE,

@@ -247,6 +247,8 @@ func brokenHosts() []brokenHost {
 			listen: pageOf(says(status("429 Too Many Requests", "Retry-After: 1")))},
 		{name: "away", word: "HTTP 503",
 			listen: pageOf(says(status("503 Service Unavailable", "Retry-After: 86000")))},
+		{name: "walled", word: "WALL", says: "wall: challenge", listen: pageOf(says(html + "Connection: close\r\n\r\n" +
+			"<title>Just a moment...</title><script>window._cf_chl_opt={}</script>"))},
 		// these are no failures, and no tool says that they are
 		{name: "loop", listen: pageOf(says(status("302 Found", "Location: /again")))},
 		{name: "leads", listen: pageOf(says(status("302 Found", "Location: http://elsewhere.test/")))},

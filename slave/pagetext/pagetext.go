@@ -3,12 +3,14 @@ package pagetext
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 
 	"henro/slave/charset"
 	"henro/slave/links"
 	"henro/slave/mediatype"
+	"henro/slave/walls"
 	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/fingerprint"
@@ -28,7 +30,7 @@ type Text struct {
 // MaxBytes bounds how much of a page is read.
 const MaxBytes = 16 << 20
 
-// Read reads a captured page.
+// Read reads a captured page. A wall in its place (package walls) has no text: it is an error.
 func Read(a *captures.Archive, e cdxj.Entry) (*Text, error) {
 	c, err := a.Read(e)
 	if err != nil {
@@ -50,8 +52,11 @@ func Read(a *captures.Archive, e cdxj.Entry) (*Text, error) {
 	}
 	var d links.Document
 	o := links.DefaultOptions()
-	o.MaxLinks = 1
+	o.MaxLinks = 100 // a page that has more than a wall is none
 	d.Scan(page, o)
+	if kind := walls.Look(&walls.Page{URL: e.URL, Status: c.Status, Body: page, Document: &d}); kind != walls.None {
+		return nil, fmt.Errorf("wall: %s", kind)
+	}
 	t.Words, t.Title, t.Language = d.Text, d.Title, charset.Language(d.Lang, t.Charset, d.Text)
 	t.Main, t.Sim = fingerprint.Main(d.Text), fingerprint.Sim(d.Text)
 	return t, nil

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"henro/messages"
 	"henro/slave/links"
 )
 
@@ -36,10 +37,24 @@ func (k Kind) String() string {
 	return [...]string{"", "challenge", "captcha", "consent", "log-in", "rate limit", "parked", ""}[min(k, kinds)]
 }
 
+// Failed makes the fact of a visit that came before a wall, of one that says no more than why, and what was read: of
+// that the archive has its part, and nothing else is told. The status is what it comes to: 503, since the host is to
+// rest, and 401 where patience does not help. The record in the archive has the answer's.
+func (k Kind) Failed(v, read *messages.PageVisited) *messages.PageVisited {
+	v.Says, v.Status = "wall: "+k.String(), 503
+	if k == LogIn {
+		v.Status = 401
+	}
+	v.TookNs, v.RetryAfterNs, v.Cookies = read.TookNs, read.RetryAfterNs, read.Cookies
+	v.Digest, v.BodyBytes, v.Truncated, v.Mime = read.Digest, read.BodyBytes, read.Truncated, read.Mime
+	return v
+}
+
 // Page is an answer, as far as it is looked at. Nothing of it is changed or kept.
 type Page struct {
 	URL        string // that was asked
 	Redirected bool   // another page led there by a redirect
+	Known      bool   // it was content before
 	Status     int
 	Header     map[string][]string // by canonical name
 	Body       []byte              // without its content coding; nil: it is no HTML
@@ -58,7 +73,10 @@ const maxLinks = 50
 // Look says what a page is. It is a function of the page alone, and safe for concurrent use.
 func Look(p *Page) Kind {
 	if p.Status >= 300 && p.Status < 400 {
-		return ledAway(p)
+		if p.Known {
+			return ledAway(p)
+		}
+		return None // of a page that was never seen it says nothing
 	}
 	if p.Document == nil || len(p.Document.Text) > maxText {
 		return byHeader(p)

@@ -21,6 +21,7 @@ func page(html string, change ...func(*Page)) *Page {
 
 func status(code int) func(*Page) { return func(p *Page) { p.Status = code } }
 func at(url string) func(*Page)   { return func(p *Page) { p.URL = url } }
+func known(p *Page)               { p.Known = true }
 func redirected(p *Page)          { p.Redirected = true }
 func field(name, value string) func(*Page) {
 	return func(p *Page) { http.Header(p.Header).Set(name, value) }
@@ -104,11 +105,14 @@ func TestARedirectThatLeadsBackIsAWall(t *testing.T) {
 		"":                            None,
 		"%zz":                         None,
 	} {
-		if got := Look(page("", status(302), field("Location", location))); got != want {
+		if got := Look(page("", status(302), field("Location", location), known)); got != want {
 			t.Errorf("%q: %q, want %q", location, got, want)
 		}
 	}
-	own := page("", status(302), field("Location", "/login/?next=/login"), at("https://news.example.org/login"))
+	if got := Look(page("", status(302), field("Location", "/login?next=/a/story.html"))); got != None {
+		t.Errorf("a page that was never seen: %q", got)
+	}
+	own := page("", status(302), field("Location", "/login/?next=/login"), at("https://news.example.org/login"), known)
 	if got := Look(own); got != None {
 		t.Errorf("the log-in page of itself: %q", got)
 	}
