@@ -51,7 +51,7 @@ func (n *Node) Figures(f console.Figures) {
 	f.Counter("henro_trapped_links_total", "Links not admitted because they lead into a trap.", t.Trapped)
 	for reason, n := range t.Errors {
 		f.Counter("henro_errors_total", "Visits that failed, by cause: no response (TIMEOUT …), an answer from 400 on "+
-			"(HTTP 404 …), or a body that is not whole (TRUNCATED).", n, "reason", reason)
+			"(HTTP 404 …), a body that is not whole (TRUNCATED), or a WALL.", n, "reason", reason)
 	}
 	for result, n := range n.notices.results() {
 		f.Counter("henro_changed_urls_total", "URLs that were said to have changed (POST /api/changed) since the "+

@@ -23,6 +23,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,10 +40,11 @@ var choosing string
 var judging string
 
 // hosts are those of the made pages; of each template there is a page on each.
-var hosts = []string{"shop.example.com", "www.forum-beispiel.de", "journal.exemple.fr", "bunko.example.jp", "www.tienda.example",
-	"archive.example.org"}
+var hosts = []string{"shop.example.com", "www.forum-beispiel.de", "journal.exemple.fr", "bunko.example.jp",
+	"www.tienda.example", "archive.example.org"}
 
-var paths = []string{"books/12", "thema/fragen.html", "articles/2024/03/le-vent", "novels/kokoro", "catalogo", "papers/list"}
+var paths = []string{"books/12", "thema/fragen.html", "articles/2024/03/le-vent", "novels/kokoro", "catalogo",
+	"papers/list"}
 
 // made is one wall.
 type made struct {
@@ -131,7 +133,8 @@ func ordinary(folders []string) (count, wrong int, took time.Duration, err error
 	for _, folder := range folders {
 		err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
 			plain := strings.TrimSuffix(name, ".gz")
-			if ext := filepath.Ext(plain); err != nil || !d.Type().IsRegular() || ext != ".html" && ext != ".htm" && ext != ".xhtml" {
+			html := slices.Contains([]string{".html", ".htm", ".xhtml"}, filepath.Ext(plain))
+			if err != nil || !d.Type().IsRegular() || !html {
 				return err
 			}
 			body, err := os.ReadFile(name)
@@ -147,7 +150,8 @@ func ordinary(folders []string) (count, wrong int, took time.Duration, err error
 					return err
 				}
 			}
-			p := walls.Page{URL: "http://docs.example" + filepath.ToSlash(plain), Status: 200, Header: http.Header{"Content-Type": {"text/html"}}}
+			p := walls.Page{URL: "http://docs.example" + filepath.ToSlash(plain), Status: 200,
+				Header: http.Header{"Content-Type": {"text/html"}}}
 			read(&p, body)
 			started := time.Now()
 			kind := walls.Look(&p)
@@ -155,7 +159,8 @@ func ordinary(folders []string) (count, wrong int, took time.Duration, err error
 			count++
 			if kind != walls.None {
 				wrong++
-				fmt.Printf("  taken for %s: %s (%q, %d bytes of text)\n", kind, name, p.Document.Title, len(p.Document.Text))
+				fmt.Printf("  taken for %s: %s (%q, %d bytes of text)\n", kind, name, p.Document.Title,
+					len(p.Document.Text))
 			}
 			return nil
 		})
