@@ -157,7 +157,7 @@ func (c *Collector) judge(h Host, load float64) {
 	row.Asked += asked.Load
 	row.Scheduled += load
 	row.Versions += asked.Versions
-	capacity := h.State.Spare(&o.Politeness, h.Waiting > 0)
+	capacity := h.State.Spare(&o.Politeness)
 	row.Bears += capacity
 	_, mean, _ := h.State.Took()
 	c.report.Occupied.Asked += max(asked.Load, load) * mean.Seconds()

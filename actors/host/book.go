@@ -241,7 +241,7 @@ func (b *Book) restore(m *protocol.HostRestored) {
 			panic(fmt.Errorf("note %s of %s: %w", f.Name(), b.name, err))
 		}
 	}
-	b.schedule.restore(b.line.spare())
+	b.schedule.restore(b.clock.polite.Spare(&b.o.Politeness))
 	if m.Lease != nil {
 		b.loan.phase = lent
 		b.loan.lease = &openLease{Lease: *m.Lease, processed: m.Lease.Seq, pages: map[string]store.Page{},

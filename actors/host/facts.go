@@ -179,7 +179,7 @@ func pageCount(visits []store.Visited) (n int) {
 // lease.
 func (b *Book) storeMade(m *visitsMade) {
 	l := b.loan.lease
-	visits, totals := b.schedule.visited(m.visits, b.line.spare())
+	visits, totals := b.schedule.visited(m.visits, b.clock.polite.Spare(&b.o.Politeness))
 	if b.schedule.replanned {
 		b.schedule.replanned = false
 		load := max(b.schedule.load, b.clock.timetable().Load())

@@ -27,7 +27,7 @@ import (
 
 // The commands of the scripts. Pages are paths of the host, and moments are counted from the start of the script.
 //
-//	new [continuous] [sitemaps] [fast] [retries=3] [patience=2h] [maxpages=9] [budget=2] [broken=4]
+//	new [continuous] [sitemaps] [fast] [retries=3] [patience=2h] [maxpages=9] [budget=2] [broken=4] [every=1m]
 //	restore [waiting=2] [known=1] [lease=7] [seq=3] [row]      row: as last written
 //	at 5s              later 10s          slaves SERVERS CONNECTIONS
 //	grew               due COUNT          overflow [/a…]       rest            restdue
@@ -228,6 +228,10 @@ func (p *player) begin(a *arguments) {
 	p.o.Retries, p.o.MaxPages = a.number("retries", p.o.Retries), uint64(a.number("maxpages", 0))
 	p.o.PageBudget, p.o.Stop.MinBroken = a.number("budget", p.o.PageBudget), a.number("broken", p.o.Stop.MinBroken)
 	p.o.Patience = cmp.Or(a.span("patience"), p.o.Patience)
+	if every := a.span("every"); every > 0 {
+		r := &p.o.Revisit
+		r.Min, r.FirstMin, r.FirstMax, r.PriorMean = every, every, every, every
+	}
 	p.now, p.records, p.row, p.notes = begun, map[string]store.Page{}, nil, map[string][]byte{}
 }
 

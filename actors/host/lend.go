@@ -2,10 +2,12 @@ package host
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 	"time"
 
 	"henro/actors/admission"
+	"henro/actors/politeness"
 	"henro/actors/protocol"
 	"henro/actors/scope"
 	"henro/messages"
@@ -52,7 +54,9 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 		return
 	}
 	fresh, known := b.second.hold(due, m.Due)
-	due = b.line.share(fresh, known)
+	asked := max(b.schedule.load, b.clock.polite.Timetable.Load())
+	part := politeness.KnownShare(asked, b.clock.polite.Capacity(&b.o.Politeness))
+	due = b.line.share(fresh, known, part)
 	if b.loan.lend.order.PageLimit == protocol.NoPages { // its pages wait for another crawl
 		b.line.known = 0
 	}
@@ -101,8 +105,8 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 		b.loan.lease.pages[string(entry.Position)] = entry.Page
 	}
 	b.loan.lease.terms = termsOf(task, b.loan.lease.pages, now)
-	if len(m.Due) > 0 && len(task.Tasks)%2 == 1 {
-		b.line.knownFirst = !b.line.knownFirst
+	if len(m.Due) > 0 {
+		b.line.turn = math.Mod(b.line.turn+part*float64(len(task.Tasks)), 1)
 	}
 	lease := b.loan.lease.Lease
 	b.write(&protocol.Write{Host: b.row(), Lease: &lease, Ghosts: m.Ghosts, Urgent: true, Tag: &LentTag{lease.ID}})

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"math"
 	"time"
 
 	"henro/actors/protocol"
@@ -14,14 +15,11 @@ type line struct {
 	known      int       // pages that are due
 	fresh      int       // records that wait for a first visit, and ghosts; 1 stands for any before they were read
 	retryAt    time.Time // when the first waiting page may be visited; zero: one may be now
-	knownFirst bool      // the next lease begins with a known page, when both wait
+	turn       float64   // what known pages have of the next visit, when both wait: at 1 it is theirs
 	shortening bool      // what does not fit into the day is being put back
 }
 
 func (l *line) empty() bool { return l.known == 0 && l.fresh == 0 }
-
-// spare is the visits per second that the host has for known pages.
-func (l *line) spare() float64 { return l.clock.polite.Spare(&l.o.Politeness, l.fresh > 0) }
 
 const aDay = 24 * time.Hour
 
@@ -29,7 +27,7 @@ const aDay = 24 * time.Hour
 func (l *line) spacing() time.Duration {
 	spacing := time.Duration(float64(time.Second) / l.clock.polite.Capacity(&l.o.Politeness))
 	if l.fresh > 0 {
-		spacing *= 2 // the other half is for new pages
+		spacing *= 2 // new pages get half, or more
 	}
 	return spacing
 }
@@ -50,16 +48,15 @@ func (l *line) room() int {
 // moveBatch bounds how many due pages are put back in one write.
 const moveBatch = 1000
 
-// share makes one line of new pages and of known pages that are due, by turns, so that each gets half of the host's
-// time while both wait, as the paper has it. Leases of an odd number of visits begin with the other kind in turn: a
-// slow host's lease is one visit.
-func (l *line) share(fresh, known []store.Entry) []store.Entry {
+// share makes one line of new pages and of known pages that are due, so that known ones get their part of the host's
+// time while both wait. What is left of a turn counts in the next lease: a slow host's lease is one visit.
+func (l *line) share(fresh, known []store.Entry, part float64) []store.Entry {
 	if len(known) == 0 {
 		return fresh
 	}
 	line := make([]store.Entry, 0, len(fresh)+len(known))
-	for turn := l.knownFirst; len(fresh) > 0 || len(known) > 0; turn = !turn {
-		if len(known) > 0 && (turn || len(fresh) == 0) {
+	for turn := l.turn + part; len(fresh) > 0 || len(known) > 0; turn = math.Mod(turn, 1) + part {
+		if len(known) > 0 && (turn >= 1 || len(fresh) == 0) {
 			line, known = append(line, known[0]), known[1:]
 		} else {
 			line, fresh = append(line, fresh[0]), fresh[1:]

@@ -268,8 +268,8 @@ func (v Verdict) String() string {
 }
 
 // Judge returns the verdict on a timetable that asks for so many visits per second. While new pages wait they get half
-// of the host's time, so that 1/L is half as long. With L of that, I from one start to the next for max e, and (S/C) of
-// as many connections as one likes being LeastRatio + 1, which stands where the paper has 1,
+// of the host's time or more (KnownShare), so that 1/L is half as long. With L of that, I from one start to the next
+// for max e, and (S/C) of as many connections as one likes being LeastRatio + 1, which stands where the paper has 1,
 //
 //	1/L ≥ I                         feasible, unless visits come late
 //	1/L < (LeastRatio + 1) · max e  overloaded whatever the resources
@@ -328,14 +328,22 @@ func (s *State) Capacity(o *Options) float64 {
 // RobotsEvery is how often robots.txt is asked for beside the pages.
 const RobotsEvery = 24 * time.Hour
 
-// Spare returns the visits per second that the host has for known pages: half of what it bears while new pages wait
-// too, less what robots.txt takes.
-func (s *State) Spare(o *Options, newWait bool) float64 {
+// Spare returns the visits per second that the host has for known pages once no new ones wait: what it bears, less what
+// robots.txt takes.
+func (s *State) Spare(o *Options) float64 {
 	capacity := s.Capacity(o)
-	if newWait {
-		capacity /= 2
-	}
 	return max(capacity-1/RobotsEvery.Seconds(), capacity/2)
+}
+
+// KnownShare returns the share of a host's visits that known pages get while new ones wait too, from the visits per
+// second that their timetable asks for and that the host bears: half, as the paper has it, so that new pages take no
+// more from a host that bears its timetable. Of one that does not an eighth: a new page brings a version for certain, a
+// known one perhaps (docs/measured/revisit.md has splits compared).
+func KnownShare(asked, bears float64) float64 {
+	if asked <= bears {
+		return 1. / 2
+	}
+	return 1. / 8
 }
 
 // after returns t + d in unix milliseconds, rounded up: never too early.

@@ -82,7 +82,7 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 	if err != nil {
 		return nil, nil, err
 	}
-	capacity := s.Spare(o, h.Waiting > 0)
+	capacity := s.Spare(o)
 	plan, cost := politeness.Relieve(kind, demand, capacity)
 	out := &Schedule{
 		Interval: s.Interval(o), Load: s.Timetable.Load(), Asked: asked.Load, Bears: capacity,
@@ -226,8 +226,7 @@ func explainGroup(url string, h *store.HostRecord, m *Settings) (says []speech.S
 		len(s.Timetable.Groups().All()) == 0 {
 		return nil
 	}
-	plan, _ := politeness.Relieve(politeness.Template, s.Timetable.Demand(&m.Revisit),
-		s.Spare(&m.Politeness, h.Waiting > 0))
+	plan, _ := politeness.Relieve(politeness.Template, s.Timetable.Demand(&m.Revisit), s.Spare(&m.Politeness))
 	group := s.Timetable.Groups().Of(url)
 	if group.Pages == 0 {
 		return nil

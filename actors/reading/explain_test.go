@@ -221,7 +221,7 @@ func TestAPageSaysWhetherItRepresentsItsGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, _ := politeness.Relieve(politeness.Template, s.Timetable.Demand(&m.Revisit), s.Spare(&m.Politeness, false))
+	plan, _ := politeness.Relieve(politeness.Template, s.Timetable.Demand(&m.Revisit), s.Spare(&m.Politeness))
 	want := 0
 	for _, url := range urls {
 		represents := s.Timetable.Groups().Of(url).Representative(url, plan.Sample)

@@ -21,7 +21,7 @@ import (
 func main() {
 	simulate := &cobra.Command{Use: "simulate", Short: "Try policies on graphs and histories, without a network",
 		SilenceErrors: true, SilenceUsage: true}
-	simulate.AddCommand(newFrontierCommand(), newRevisitCommand())
+	simulate.AddCommand(newFrontierCommand(), newRevisitCommand(), newSplitCommand())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	err := simulate.ExecuteContext(ctx)

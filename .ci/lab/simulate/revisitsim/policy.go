@@ -311,6 +311,7 @@ type henro struct {
 	keeps   float64          // what is kept of the track record at a visit, beside what it forgets itself
 	waited  bool             // the visit waited for the change that a signal announced
 	foreign bool             // the visit was not at the page's own time: it is no evidence of its rate
+	asked   float64          // what the timetable asks for without relief, visits per second
 	offset  float64          // ln of how much faster a page of this kind changes than one in the middle of the host
 	groups  *template.Groups // of the pages by the shapes of their names, of the relief template
 }
@@ -422,10 +423,16 @@ func (p *henro) next(v visit) float64 {
 	*mean = estimate
 	if p.visits%max(1, min(p.w.alive/20, 100)) == 0 {
 		p.prior = p.rates.Prior()
-		p.plan = politeness.Fit(p.relief, politeness.Demand{
+		demand := politeness.Demand{
 			Rates: &p.rates, Unknown: p.w.alive - p.rates.Pages(), Center: p.prior.Center(&p.o), Trust: p.trust.Share(),
 			Aim: p.o.Aim, Min: p.o.Min, Max: p.o.Max, Objective: p.o.Objective, Groups: p.groups,
-		}, p.w.capacity())
+		}
+		if p.w.spare > 0 {
+			p.asked = politeness.Price(demand, politeness.Plan{Min: demand.Min, Max: demand.Max}).Load
+			p.plan, _ = politeness.Relieve(p.relief, demand, p.w.spare)
+		} else {
+			p.plan = politeness.Fit(p.relief, demand, p.w.capacity())
+		}
 		if p.relief == politeness.Delay { // which cannot shorten: then the timetable holds
 			p.plan.By = max(p.plan.By, 0)
 		}

@@ -311,6 +311,7 @@ type world struct {
 	alive  int     // pages found and not known to be gone
 
 	signals Signals
+	spare   float64 // requests per second for known pages; 0: what the budget allows, all of which is used
 }
 
 // capacity returns the requests per second that the site's budget allows now.
