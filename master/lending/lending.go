@@ -192,6 +192,7 @@ type Desk struct {
 	quota     quota
 	tasks     map[string]*task // those that are lent whole, by host
 	resources resources
+	beside    map[uint64]int // by lease: how many requests may be under way beside the first, where the host consents
 	halted    bool
 	lastID    uint64            // id of the latest lease; ids go up from term to term
 	leader    messages.Claim    // claim of the master that leads this crawl, if it is another
@@ -211,7 +212,7 @@ type early struct {
 func New(o *Options, now time.Time) *Desk {
 	b := &base{o: o, awake: map[uint64]Address{}}
 	return &Desk{base: b, slaves: newSlaves(b), queue: newQueue(b), quota: quota{o: o, visits: o.Visited},
-		tasks: map[string]*task{}, early: map[string]*early{}, lastID: firstLease(o.Claim.Term, now),
+		tasks: map[string]*task{}, beside: map[uint64]int{}, early: map[string]*early{}, lastID: firstLease(o.Claim.Term, now),
 		restoring: o.Partitions}
 }
 

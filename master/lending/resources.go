@@ -50,6 +50,9 @@ func (d *Desk) countResources() {
 	d.slaves.changed = false
 	connections, _ := d.slaves.connections()
 	servers := d.base.ledger.OpenCount() + d.queue.before(d.base.now.Add(SoonReady))
+	for _, n := range d.beside { // (9) counts each as a host of its own
+		servers += min(n, connections-1)
+	}
 	if changed := d.resources.update(servers, connections, d.base.now); changed != nil {
 		d.base.send(Hosts, changed)
 	}

@@ -25,7 +25,7 @@ import (
 //	declines SLAVE BOOT LEASE [as=ADDRESS]                  drawn SLAVE HOST…  lacking
 //	lost SLAVE BOOT         refused SLAVE BOOT [gone]       drain SLAVE        resume SLAVE
 //	ready HOST [in=5s]      named HOST KEY…
-//	lent LEASE SLAVE BOOT HOST [pages=5]                    nothing LEASE [in=5s]
+//	lent LEASE SLAVE BOOT HOST [pages=5] [parallel=4]       nothing LEASE [in=5s]
 //	stored LEASE SEQ [visits=1] [closed] [in=5s] [others=1s]
 //	found [LEASE HOST SLAVE BOOT]                           lies LEASE         unwanted HOST
 //	halt    go    deposed TERM    tick [unstored]    ticks 60s: one a second
@@ -192,7 +192,8 @@ func (p *player) tell(command string, w *words) error {
 	case "lent":
 		from = place(w.plain[3])
 		fact = &protocol.Lent{Lease: w.id(0), Slave: w.plain[1], Boot: w.plain[2], Task: &messages.HostTask{
-			Lease: w.id(0), Host: w.plain[3], PageLimit: int32(w.number("pages")), PageBudget: 100}}
+			Lease: w.id(0), Host: w.plain[3], PageLimit: int32(w.number("pages")), PageBudget: 100,
+			Parallel: uint32(w.number("parallel"))}}
 	case "nothing":
 		fact = &protocol.LendRefused{Lease: w.id(0), NextAt: in}
 	case "stored":

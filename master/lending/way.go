@@ -91,7 +91,7 @@ func (d *Desk) deliver(host Address, m *protocol.Lent) {
 	known, _ := d.base.ledger.Slave(m.Slave)
 	lease, open := d.base.ledger.Lease(m.Lease)
 	if open {
-		d.base.awake[m.Lease] = host
+		d.base.awake[m.Lease], d.beside[m.Lease] = host, max(1, int(m.Task.Parallel))-1
 	}
 	if s == nil || s.at == nil || known.Boot != m.Boot || d.halted || d.slaves.idle(m.Slave, m.Boot) ||
 		lease.Recalled {
@@ -218,6 +218,7 @@ func (d *Desk) close(id uint64, nextAt, othersAt time.Time) {
 	}
 	d.base.book(ledger.LeaseEnded{ID: id})
 	delete(d.base.awake, id)
+	delete(d.beside, id)
 }
 
 // quota is how many pages the run may still visit, under Options.MaxPages.

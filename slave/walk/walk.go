@@ -52,6 +52,7 @@ type Walk struct {
 	requisiteAt time.Time     // when the next requisite
 	begun       time.Time     // the latest request
 	slow        time.Duration // what the latest answer asks for
+	took        time.Duration // for the latest answer
 
 	asked    []*Visit // the requests under way
 	visits   uint32
@@ -246,11 +247,16 @@ func (w *Walk) Answered(now time.Time, v *Visit, a *Answer) bool {
 // (10). A rest that outlasts the lease is left to the master; so are rests that come to longRests and to twice the time
 // that the lease was to take, after which its pages would be visited late.
 func (w *Walk) interval(now time.Time, a *Answer, owed int64) time.Duration {
-	interval := time.Duration(owed)
-	if a.Reason != messages.Reason_NONE { // what took time was the crawler's patience
+	interval, ratio, failed := time.Duration(owed), w.Task.Ratio, a.Reason != messages.Reason_NONE
+	if n := float64(w.Task.Parallel); n > 1 && (failed || w.failures > 0) { // it is asked alone now
+		ratio = max(0, n*ratio-1)
+		interval = max(interval, time.Duration(min(ratio*float64(w.took), float64(maxRest))))
+	}
+	if failed { // what took time was the crawler's patience
 		return interval
 	}
-	slow := time.Duration(min(w.Task.Ratio*float64(a.Took), float64(maxRest)))
+	w.took = a.Took
+	slow := time.Duration(min(ratio*float64(a.Took), float64(maxRest)))
 	w.slow = slow
 	if slow <= interval {
 		return interval
