@@ -212,8 +212,8 @@ type early struct {
 func New(o *Options, now time.Time) *Desk {
 	b := &base{o: o, awake: map[uint64]Address{}}
 	return &Desk{base: b, slaves: newSlaves(b), queue: newQueue(b), quota: quota{o: o, visits: o.Visited},
-		tasks: map[string]*task{}, beside: map[uint64]int{}, early: map[string]*early{}, lastID: firstLease(o.Claim.Term, now),
-		restoring: o.Partitions}
+		tasks: map[string]*task{}, beside: map[uint64]int{}, early: map[string]*early{},
+		lastID: firstLease(o.Claim.Term, now), restoring: o.Partitions}
 }
 
 // firstLease is the id before that of the first lease of a term: 24 bits of the term, and 19 of the clock, so that the
