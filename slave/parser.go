@@ -325,8 +325,8 @@ func (p *Parser) wall(m *parse, found *parsed) {
 		page.Body, page.Document = r.Body, &p.document
 	}
 	if kind := walls.Look(&page); kind != walls.None {
-		m.visited = kind.Failed(m.visit.Visited(messages.Reason_WALL), v)
-		found.follow, found.wall = nil, kind != walls.LogIn
+		m.visited = kind.Failed(m.visit.Visited(messages.Reason_WALL), v, walls.Gave(r.RequestBytes))
+		found.follow, found.wall = nil, m.visited.Status == http.StatusServiceUnavailable
 	}
 }
 

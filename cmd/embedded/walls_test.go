@@ -198,3 +198,47 @@ func TestWallsBiasNoEstimate(t *testing.T) {
 		t.Errorf("a bias of %.3f with %d walls, %.3f with %d", free, none, before, walled)
 	}
 }
+
+// A log-in that was given and is taken no more is a failure of its host, which says so and rests.
+func TestALostLogInIsSaidOfItsHost(t *testing.T) {
+	for _, given := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			answer := func(r *fakeweb.Reply) bool {
+				if r.Target() == "/robots.txt" {
+					return false
+				}
+				r.HTML(http.StatusOK)
+				if r.Target() == "/" {
+					fmt.Fprint(r, "<a href=/1>one</a> <a href=/2>two</a> <a href=/3>three</a>")
+				} else {
+					fmt.Fprint(r, `<title>Members: log in</title><form><input type="password"></form>`)
+				}
+				return true
+			}
+			guests := []fakeweb.Guest{{Name: "members.test", Answer: answer}}
+			web, err := fakeweb.New(fakeweb.Options{Seed: 1, Guests: guests})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer web.Close()
+			dir := t.TempDir()
+			e := crawltest.Of(t, dir, web, -1, func(o *master.Options) {
+				if o.Hosts.Retries = 1; given {
+					o.Fetch.CookieFile = []byte("members.test\tFALSE\t/\tFALSE\t0\tsession\ts3ss10n\n")
+				}
+			})
+			e.Seeds = crawltest.GuestSeeds(t, web)
+			crawltest.Run(t, e)
+			hosts, _ := crawltest.StateIn(t, dir)
+			failure := hosts["http://members.test"].Failure.Says
+			if said := strings.Contains(failure, "the log-in is lost"); said != given {
+				t.Errorf("a log-in given: %v, and its host fails with %q", given, failure)
+			}
+			for i, log := 3, web.Log(); i < len(log); i++ { // behind robots.txt, the root and the first of these
+				if gap := log[i].Start.Sub(log[i-1].End); (gap >= time.Minute) != given {
+					t.Errorf("a log-in given: %v, and %s is asked for after %v", given, log[i].Path, gap)
+				}
+			}
+		})
+	}
+}

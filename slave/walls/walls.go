@@ -39,15 +39,24 @@ func (k Kind) String() string {
 
 // Failed makes the fact of a visit that came before a wall, of one that says no more than why, and what was read: of
 // that the archive has its part, and nothing else is told. The status is what it comes to: 503, since the host is to
-// rest, and 401 where patience does not help. The record in the archive has the answer's.
-func (k Kind) Failed(v, read *messages.PageVisited) *messages.PageVisited {
+// rest, and 401 where patience does not help: a log-in page, unless one was given (Gave), which is lost then and is
+// said of the host. The record in the archive has the answer's.
+func (k Kind) Failed(v, read *messages.PageVisited, gave bool) *messages.PageVisited {
 	v.Says, v.Status = "wall: "+k.String(), 503
-	if k == LogIn {
+	switch {
+	case k == LogIn && gave:
+		v.Says = "wall: the log-in is lost: renew the host's cookies or header"
+	case k == LogIn:
 		v.Status = 401
 	}
 	v.TookNs, v.RetryAfterNs, v.Cookies = read.TookNs, read.RetryAfterNs, read.Cookies
 	v.Digest, v.BodyBytes, v.Truncated, v.Mime = read.Digest, read.BodyBytes, read.Truncated, read.Mime
 	return v
+}
+
+// Gave reports that a request carried what a log-in gives: cookies, or a name and password.
+func Gave(request []byte) bool {
+	return bytes.Contains(request, []byte("\r\nCookie: ")) || bytes.Contains(request, []byte("\r\nAuthorization: "))
 }
 
 // Page is an answer, as far as it is looked at. Nothing of it is changed or kept.
