@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -87,11 +88,7 @@ func (n *Node) doubting() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := time.Now()
-	for key, until := range n.doubtful {
-		if now.After(until) {
-			delete(n.doubtful, key)
-		}
-	}
+	maps.DeleteFunc(n.doubtful, func(_ string, until time.Time) bool { return now.After(until) })
 	return len(n.doubtful) > 0
 }
 

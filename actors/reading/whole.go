@@ -427,9 +427,7 @@ func (s *inspection) lookUp(nodes []*node) error {
 			page := &found[i].Page
 			r := s.records[page.URL]
 			r.failure, _ = failureOf(page)
-			if r.status == 0 {
-				r.status = page.Status
-			}
+			r.status = cmp.Or(r.status, page.Status)
 			s.records[page.URL] = r
 		}
 	}

@@ -200,12 +200,7 @@ func (p *Part) Decide(url string) Verdict {
 }
 
 func below(url string, prefixes []string) bool {
-	for _, prefix := range prefixes {
-		if strings.HasPrefix(url, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(url, prefix) })
 }
 
 // Of says what the rules say of one host ("scheme://name[:port]").

@@ -190,7 +190,7 @@ type Desk struct {
 	slaves    slaves
 	queue     queue
 	quota     quota
-	tasks     map[string]*task // those that are lent whole, by host
+	tasks     tasks // those that are lent whole
 	resources resources
 	beside    map[uint64]int // by lease: how many requests may be under way beside the first, where the host consents
 	halted    bool
@@ -212,7 +212,7 @@ type early struct {
 func New(o *Options, now time.Time) *Desk {
 	b := &base{o: o, awake: map[uint64]Address{}}
 	return &Desk{base: b, slaves: newSlaves(b), queue: newQueue(b), quota: quota{o: o, visits: o.Visited},
-		tasks: map[string]*task{}, beside: map[uint64]int{}, early: map[string]*early{},
+		tasks: tasks{}, beside: map[uint64]int{}, early: map[string]*early{},
 		lastID: firstLease(o.Claim.Term, now), restoring: o.Partitions}
 }
 
@@ -249,7 +249,7 @@ func (d *Desk) take(from Address, fact any) bool {
 		d.decline(from, m)
 	case *TaskDrawn:
 		for t := (&task{m.Slave, d.base.now}); len(m.Hosts) > 0; m.Hosts = m.Hosts[1:] {
-			d.bind(m.Hosts[0], t)
+			d.tasks.bind(m.Hosts[0], t)
 		}
 	case *SlaveLost:
 		d.slaves.lose(m)
@@ -322,7 +322,7 @@ func (d *Desk) tick(m *Tick) {
 	}
 	d.dispatch()
 	d.countResources()
-	if d.sweep(); !d.halted && len(d.tasks) == 0 {
+	if d.tasks.sweep(&d.queue); !d.halted && len(d.tasks) == 0 {
 		d.balance()
 	}
 }

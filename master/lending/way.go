@@ -164,7 +164,7 @@ func (d *Desk) takeReport(from Address, m *messages.Report) {
 		if told := fresh(&lease, group); len(told) > 0 {
 			d.base.book(ledger.LeaseHeard{ID: lease.ID, Seq: told[len(told)-1].Seq})
 			d.base.send(Master, &Reported{m.Slave, lease.Host, told})
-			d.reach(lease.Host, told)
+			d.tasks.reach(lease.Host, told)
 		}
 		d.base.toHost(&lease, &protocol.HostFacts{Lease: lease.ID, Facts: group})
 	}

@@ -31,35 +31,38 @@ const (
 	maxBound = 1 << 16
 )
 
+// tasks are those that are open, by host.
+type tasks map[string]*task
+
 // bind has a host belong to a task, unless it belongs to one.
-func (d *Desk) bind(host string, t *task) {
-	if d.tasks[host] == nil && len(d.tasks) < maxBound {
-		d.tasks[host] = t
+func (ts tasks) bind(host string, t *task) {
+	if ts[host] == nil && len(ts) < maxBound {
+		ts[host] = t
 	}
 }
 
 // reach has the hosts that pages of a host lead to belong to its task, if it has one.
-func (d *Desk) reach(host string, facts []*messages.Fact) {
-	t := d.tasks[host]
+func (ts tasks) reach(host string, facts []*messages.Fact) {
+	t := ts[host]
 	for i := 0; t != nil && i < len(facts); i++ {
 		links := facts[i].More
 		if facts[i].Visited.GetDepthLeft() > 0 {
 			links = facts[i].Visited.Links
 		}
 		for _, url := range links.GetUrls() {
-			d.bind(weburl.HostOf(url), t)
+			ts.bind(weburl.HostOf(url), t)
 		}
 	}
 }
 
 // sweep forgets the tasks that are over.
-func (d *Desk) sweep() {
-	for host, t := range d.tasks {
-		if _, lent := d.base.ledger.OfHost(host); lent || d.queue.index[host] != nil {
-			t.openAt = d.base.now
+func (ts tasks) sweep(q *queue) {
+	for host, t := range ts {
+		if _, lent := q.ledger.OfHost(host); lent || q.index[host] != nil {
+			t.openAt = q.now
 		}
 	}
-	maps.DeleteFunc(d.tasks, func(_ string, t *task) bool { return d.base.now.Sub(t.openAt) > taskOverAfter })
+	maps.DeleteFunc(ts, func(_ string, t *task) bool { return q.now.Sub(t.openAt) > taskOverAfter })
 }
 
 // Lacking are the slaves that tasks are to be drawn for, one for each connection for which no host of a task is lent,

@@ -204,17 +204,11 @@ func ofOldApache(field string) bool {
 
 // isBinary reports whether there is a byte that no text has, and no mark of UTF-16 or UTF-8 before it.
 func isBinary(b []byte) bool {
-	for _, mark := range []string{"\xfe\xff", "\xff\xfe", "\xef\xbb\xbf"} {
-		if bytes.HasPrefix(b, []byte(mark)) {
-			return false
-		}
-	}
-	for _, c := range b {
-		if c <= 0x08 || c == 0x0b || c >= 0x0e && c <= 0x1a || c >= 0x1c && c <= 0x1f {
-			return true
-		}
-	}
-	return false
+	marks := []string{"\xfe\xff", "\xff\xfe", "\xef\xbb\xbf"}
+	marked := slices.ContainsFunc(marks, func(mark string) bool { return bytes.HasPrefix(b, []byte(mark)) })
+	return !marked && slices.ContainsFunc(b, func(c byte) bool {
+		return c <= 0x08 || c == 0x0b || c >= 0x0e && c <= 0x1a || c >= 0x1c && c <= 0x1f
+	})
 }
 
 func isToken(s string) bool {

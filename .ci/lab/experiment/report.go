@@ -312,22 +312,24 @@ func crews(text *bytes.Buffer, samples []sample) {
 
 // shares compares tasks that are lent whole with tasks that slaves share, with the standard error of the pages.
 func shares(text *bytes.Buffer, samples []sample) {
-	fmt.Fprint(text, "\n| depth | slaves | tasks | pages in 60 minutes | of each slave | links | tasks drawn | leases | "+
-		"robots.txt | between requests | fetched twice |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprint(text, "\n| depth | slaves | tasks | pages in 60 minutes | of each slave | links | tasks drawn | "+
+		"leases | robots.txt | between requests | fetched twice |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
+	names := map[bool]string{false: "shared", true: "whole"}
 	for _, row := range lent() {
 		of := func(value func(*sample) float64) survey.Spread {
 			var values []float64
 			for i := range samples {
-				if s := &samples[i]; s.whole == row.whole && s.slaves == row.slaves && s.depth == row.depth {
+				s := &samples[i]
+				if s.whole == row.whole && s.slaves == row.slaves && s.depth == row.depth {
 					values = append(values, value(s))
 				}
 			}
 			return describe(values)
 		}
 		pages := of(func(s *sample) float64 { return s.at[0].pages })
-		fmt.Fprintf(text, "| %d | %d | %s | %.0f ± %.0f | %.0f | %.0f | %.0f | %.0f | %.1f %% | %.1f %% | %.1f |\n",
-			row.depth, row.slaves,
-			map[bool]string{false: "shared", true: "whole"}[row.whole], pages.Mean, pages.SD/math.Sqrt(float64(pages.N)),
+		fmt.Fprintf(text,
+			"| %d | %d | %s | %.0f ± %.0f | %.0f | %.0f | %.0f | %.0f | %.1f %% | %.1f %% | %.1f |\n",
+			row.depth, row.slaves, names[row.whole], pages.Mean, pages.SD/math.Sqrt(float64(pages.N)),
 			pages.Mean/float64(row.slaves), of(func(s *sample) float64 { return s.at[0].links }).Mean,
 			of(func(s *sample) float64 { return float64(s.drawn) }).Mean,
 			of(func(s *sample) float64 { return float64(s.leases) }).Mean,
