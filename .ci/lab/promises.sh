@@ -6,9 +6,9 @@
 #
 #   promises.sh [SECONDS]      of each crawl, default 90; those that revisit take twice as long and more
 #   CASES="24 240"             which webs, of 24, 240, 2400, timetable, kill, admission (hosts are added until one is
-#                              refused), parallel (one host that consents to 4 requests at once), figures (3 to 7, drawn
-#                              in FIGURES, beside those of virtual time) and grid (all webs in virtual time); default:
-#                              all
+#                              refused), parallel (one host that consents to 4 requests at once), split (new pages and
+#                              known ones of hosts that do not bear their timetables), figures (3 to 7, drawn in
+#                              FIGURES, beside those of virtual time) and grid (all webs in virtual time); default: all
 #   GRID='S=2400,C=16'         which webs of the grid
 #   BEFORE=DIR                 programs of another commit, measured in turns with these
 set -euo pipefail
@@ -91,7 +91,7 @@ crawl() {
 web=()
 timed=(--continuous --revisit-min 60s --revisit-max 61s --revisit-first 60s)
 measure() { # PREFIX PROGRAMS
-	for case in ${CASES:-24 240 2400 timetable kill admission parallel figures grid}; do
+	for case in ${CASES:-24 240 2400 timetable kill admission parallel split figures grid}; do
 		case $case in
 		24)
 			crawl "${1}24 hosts, one process" "$2" "$seconds" 1.0s 24 400 4
@@ -130,6 +130,11 @@ measure() { # PREFIX PROGRAMS
 			MOST=1 GAP=3 crawl "${1}one host" "$2" "$seconds" 1.0s 1 2000 8 --delay 500ms
 			MOST=4 GAP=0.75 crawl "${1}one host, 4 at once" "$2" "$seconds" 1.0s 1 2000 8 --delay 500ms --parallel .fakeweb.test=4
 			judge=promises.py
+			;;
+		split)
+			judge=split.py web=(--change-fastest 1s --change-slowest 2s)
+			crawl "${1}split" "$2" "$((2 * seconds))" 0.05s 4 400 4 "${timed[@]}"
+			judge=promises.py web=()
 			;;
 		figures)
 			[ -z "$1" ] || continue
