@@ -76,7 +76,8 @@ check_replay_browser() {
 		# shellcheck disable=SC2086
 		replay_up $flags
 		holds "replay${flags:+ $flags}: no way of opening a hostile capture asks the live web" \
-			python3 "$lab/trust/live.py" 17699 http://{127.0.0.1:17690,localhost:17690,localhost:17691}/web/{2026id_,2026mp_,20260314120000}/http://evil.test/
+			python3 "$lab/trust/live.py" 17699 http://{127.0.0.1:17690,localhost:17690,localhost:17691}/web/{2026id_,2026mp_,20260314120000}/http://evil.test/ \
+			http://{2026,20260314120000}-http.evil.test.archive.localhost:17691/
 		end "$started"
 	done
 }
@@ -84,12 +85,13 @@ check_replay_browser() {
 check_replay_headers() {
 	local url policy
 	replay_up
-	for url in 127.0.0.1:17690/web/2026id_ localhost:17691/web/2026id_; do
-		policy=$(field content-security-policy "http://$url/http://evil.test/")
-		holds "replay: http://$url/… may do nothing" \
+	for url in 127.0.0.1:17690/web/2026id_/http://evil.test/ 2026-http.evil.test.archive.localhost:17691/; do
+		policy=$(field content-security-policy "http://$url")
+		holds "replay: http://$url, by itself, may do nothing" \
 			[ "$policy" = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox" ]
-		holds "replay: http://$url/… is a download" [ "$(field content-disposition "http://$url/http://evil.test/")" = attachment ]
 	done
+	url=http://127.0.0.1:17690/web/2026id_/http://evil.test/
+	holds "replay: $url is a download" [ "$(field content-disposition "$url")" = attachment ]
 	for name in "" evil.test localhost. 0.0.0.0; do
 		for port in 17690 17691; do
 			holds "replay: Host \"$name\" is refused at $port" [ "$(status "http://127.0.0.1:$port/" -H "Host;" -H "Host: $name")" = 403 ]

@@ -85,7 +85,7 @@ func shown(t *testing.T) (Shown, string) {
 	}
 	l := replay.Listeners{Own: listen(), Content: []net.Listener{listen()}}
 	_, port, _ := net.SplitHostPort(l.Content[0].Addr().String())
-	return Shown{Address: l.Address, Asked: l.Asked}, "http://localhost:" + port + "/web/20261120120000mp_/"
+	return Shown{Address: l.Address, Asked: l.Asked}, "http://20261120120000-http.docs.test.archive.localhost:" + port
 }
 
 func TestEachPageIsDrawnOnceInItsLatestCapture(t *testing.T) {
@@ -122,7 +122,6 @@ func TestEachPageIsDrawnOnceInItsLatestCapture(t *testing.T) {
 func TestWhatDiffersIsFound(t *testing.T) {
 	a := archived(t)
 	s, captured := shown(t)
-	captured += "http://docs.test"
 	e := cdxj.Entry{URL: "http://docs.test/", At: noon}
 	live := &Sight{Text: "one two  three three", Picture: picture(t, 10, 0), Requests: []Request{
 		{URL: "http://docs.test/", Type: "Document", Status: 200},

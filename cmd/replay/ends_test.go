@@ -73,11 +73,11 @@ func TestWhatTheHeadAsksForHasNoBody(t *testing.T) {
 func TestAWindowOfACaptureIsOneOfOurs(t *testing.T) {
 	s := archived(t, warc.Gzip)
 	const page = "/web/20260314120000/http://docs.test/"
-	w := ask(s, "/web/20260314120000mp_/http://docs.test/", "Host", s.content, "Sec-Fetch-Dest", "document")
+	w := ask(s, "/", "Host", shown, "Sec-Fetch-Dest", "document")
 	if to := w.Header().Get("Location"); w.Code != 302 || to != "http://"+s.own+page {
 		t.Errorf("%d to %s", w.Code, to)
 	}
-	w = ask(s, "/api/x", "Host", s.content, "Referer", "http://"+s.content+"/other/docs.test/x")
+	w = ask(s, "/api/x", "Host", s.content)
 	if to := w.Header().Get("Location"); w.Code != 307 || to != "http://"+s.own+"/api/x" {
 		t.Errorf("%d to %s", w.Code, to)
 	}
@@ -89,16 +89,18 @@ func TestWhereABrowserAskedIsKnown(t *testing.T) {
 		asked Asked
 		url   string
 	}{
-		"http://localhost:8091/web/2026mp_/http://docs.test/a": {Captured, "http://docs.test/a"},
-		"http://localhost:8091/web/2026/http://docs.test/a":    {Ours, ""},
-		"http://localhost:8091/web/2026mp_/:":                  {Ours, ""},
-		"http://localhost:8091/web/2026mp_":                    {Ours, ""},
-		"http://localhost:8091/other/2026mp_/http://docs.test": {Ours, ""},
-		"http://127.0.0.1:8090/web/2026mp_/http://docs.test/a": {Ours, ""},
-		"http://127.0.0.1:8090/":                               {Ours, ""},
-		"https://127.0.0.1:8090/":                              {Foreign, ""},
-		"http://docs.test/web/2026mp_/http://docs.test/a":      {Foreign, ""},
-		"http://localhost:8092/web/2026mp_/http://docs.test/a": {Foreign, ""},
+		"http://" + shown + "/a?b":                                    {Captured, "http://docs.test/a?b"},
+		"http://2026-https-8443.docs.test.archive.localhost:8091/":    {Captured, "https://docs.test:8443/"},
+		"http://2026-http.2001-db8--1.ip6.archive.localhost:8091/a":   {Captured, "http://[2001:db8::1]/a"},
+		"http://" + shown + "/.henro/static/replay.css":               {Ours, ""},
+		"http://localhost:8091/web/2026mp_/http://docs.test/a":        {Ours, ""},
+		"http://2026-gopher.docs.test.archive.localhost:8091/":        {Foreign, ""},
+		"http://20260314120000-http.docs.test.archive.localhost:8092": {Foreign, ""},
+		"http://127.0.0.1:8090/web/2026mp_/http://docs.test/a":        {Ours, ""},
+		"http://127.0.0.1:8090/":                                      {Ours, ""},
+		"https://127.0.0.1:8090/":                                     {Foreign, ""},
+		"http://docs.test/web/2026mp_/http://docs.test/a":             {Foreign, ""},
+		"http://localhost:8092/web/2026mp_/http://docs.test/a":        {Foreign, ""},
 		"http://[/":                    {Foreign, ""},
 		"data:text/html,http://a.test": {Foreign, ""},
 	} {
@@ -117,7 +119,7 @@ func TestWhatWasAskedForIsOnlyACapture(t *testing.T) {
 	for target, want := range map[string]string{"/web/2026mp_/http://docs.test/a": "2026 http://docs.test/a",
 		"/web/http://docs.test/a": " http://docs.test/a", "/timemap/link/http://docs.test/a": "",
 		"/capture/2026/docs.test/a": "", "/web/2026": "", "/": ""} {
-		stamp, u, ok := asked(httptest.NewRequest(http.MethodGet, target, nil))
+		stamp, u, ok := (&Server{content: "localhost:8091"}).asked(httptest.NewRequest(http.MethodGet, target, nil))
 		if got := stamp + " " + u.String(); ok != (want != "") || ok && got != want {
 			t.Errorf("%s: %q, %v", target, got, ok)
 		}
@@ -191,7 +193,7 @@ func TestAQuestionWithoutAWordFindsNothing(t *testing.T) {
 // TestTheRewriterEndsWhereItsPageDoes: an error of the page is its own, and half a value is none.
 func TestTheRewriterEndsWhereItsPageDoes(t *testing.T) {
 	torn := errors.New("torn")
-	w := &rewriter{prefix: at, base: "http://docs.test/", encoding: "utf-8"}
+	w := &rewriter{lead: leading, base: "http://docs.test/", encoding: "utf-8"}
 	page := io.MultiReader(strings.NewReader("<p>"), &once{err: torn}, strings.NewReader("<p>behind"))
 	if err := w.page(bufio.NewWriter(io.Discard), page); err != torn {
 		t.Errorf("%v, want %v", err, torn)

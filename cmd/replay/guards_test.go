@@ -62,8 +62,7 @@ func holding(t *testing.T, dir string, exchanges ...*warc.Exchange) *Server {
 // TestWhoMayLearnOfTheArchive asks as pages of other sites and captures do.
 func TestWhoMayLearnOfTheArchive(t *testing.T) {
 	s := archived(t, warc.Gzip)
-	const content, own = "localhost:8091", "127.0.0.1:8090"
-	const shown = "http://localhost:8091/web/20260314120000mp_/http://docs.test/"
+	const own, all = "127.0.0.1:8090", "'self' http://*.archive.localhost:8091"
 	for sentence, c := range map[string]struct {
 		target string
 		status int
@@ -73,36 +72,39 @@ func TestWhoMayLearnOfTheArchive(t *testing.T) {
 		"an address of another machine": {"/", 403, []string{"Host", "192.0.2.1:8090"}, nil},
 		"a page of the same site, another port": {"/", 403, []string{"Sec-Fetch-Site", "same-site",
 			"Sec-Fetch-Dest", "empty"}, nil},
-		"the same, for a capture": {"/web/2026mp_/http://docs.test/", 403, []string{"Host", content, "Sec-Fetch-Site",
-			"same-site", "Sec-Fetch-Dest", "script"}, nil},
+		"a page of another site, for a capture": {"/", 403, []string{"Host", shown, "Sec-Fetch-Site",
+			"cross-site", "Sec-Fetch-Dest", "script"}, nil},
+		"another origin of the archive": {"/", 200, []string{"Host", shown, "Sec-Fetch-Site", "same-site",
+			"Sec-Fetch-Dest", "empty", "Origin", "http://2026-https.cdn.test.archive.localhost:8091"},
+			map[string]string{"Access-Control-Allow-Credentials": "true",
+				"Access-Control-Allow-Origin": "http://2026-https.cdn.test.archive.localhost:8091"}},
+		"an origin that is none of the archive": {"/", 200, []string{"Host", shown, "Sec-Fetch-Dest", "empty",
+			"Origin", "http://evil.test"}, map[string]string{"Access-Control-Allow-Origin": ""}},
 		"our own page": {"/", 200, nil, map[string]string{"Referrer-Policy": "same-origin",
 			"X-DNS-Prefetch-Control": "off", "Cross-Origin-Resource-Policy": "same-origin",
 			"Cross-Origin-Opener-Policy": "same-origin", "X-Content-Type-Options": "nosniff",
 			"Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; " +
 				"img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
-				"frame-src http://localhost:8091"}},
-		"a capture": {"/web/2026mp_/http://docs.test/", 200, []string{"Host", content, "Sec-Fetch-Dest", "iframe"},
+				"frame-src http://*.archive.localhost:8091"}},
+		"a capture": {"/", 200, []string{"Host", shown, "Sec-Fetch-Dest", "iframe"},
 			map[string]string{"Referrer-Policy": "same-origin", "X-DNS-Prefetch-Control": "off",
-				"Cross-Origin-Resource-Policy": "same-origin",
-				"Content-Security-Policy": "default-src 'self' data: blob: 'unsafe-inline'; " +
-					"script-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; object-src 'self'; " +
-					"frame-src 'self'; " +
-					"connect-src 'self' data: blob:; base-uri 'self'; form-action 'self'; " +
-					"frame-ancestors 'self' http://127.0.0.1:8090; webrtc 'block'; " +
+				"Cross-Origin-Resource-Policy": "same-site",
+				"Content-Security-Policy": "default-src " + all + " data: blob: 'unsafe-inline'; script-src " + all +
+					" 'unsafe-inline' 'unsafe-eval' data: blob:; object-src " + all + "; frame-src " + all +
+					" data: blob:; connect-src " + all + " data: blob:; base-uri " + all + "; form-action " + all +
+					"; frame-ancestors " + all + " http://127.0.0.1:8090; webrtc 'block'; " +
 					"sandbox allow-scripts allow-same-origin allow-forms"}},
-		"the page of an error in its frame": {"/web/2026mp_/http://docs.test/never", 404, []string{"Host", content,
-			"Sec-Fetch-Dest", "iframe"}, map[string]string{"Referrer-Policy": "no-referrer",
-			"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; style-src 'self'; " +
-				"script-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; " +
-				"frame-ancestors 'self' http://127.0.0.1:8090; sandbox allow-scripts; " +
-				"frame-src http://localhost:8091"}},
-		"what that page needs": {"/static/missing.js", 200, []string{"Host", content, "Sec-Fetch-Site", "cross-site"},
-			map[string]string{"Cross-Origin-Resource-Policy": "cross-origin"}},
-		"a capture asks for its own sheet": {"/static/replay.css", 307, []string{"Host", content, "Referer", shown},
-			map[string]string{"Location": "/web/20260314120000mp_/http://docs.test/static/replay.css",
-				"Cross-Origin-Resource-Policy": "same-origin"}},
-		"a page of elsewhere asks for a path": {"/api/x", 307, []string{"Host", content, "Referer",
-			strings.Replace(shown, content, "evil.test", 1)},
+		"the page of an error in its frame": {"/never", 404, []string{"Host", shown, "Sec-Fetch-Dest", "iframe"},
+			map[string]string{"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
+				"Content-Security-Policy": "default-src 'none'; style-src 'self'; " +
+					"script-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self';" +
+					" base-uri 'none'; " +
+					"frame-ancestors " + all + " http://127.0.0.1:8090; sandbox allow-scripts; " +
+					"frame-src http://*.archive.localhost:8091"}},
+		"what that page needs": {"/.henro/static/missing.js", 200, []string{"Host", shown, "Sec-Fetch-Site",
+			"cross-site"}, map[string]string{"Cross-Origin-Resource-Policy": "cross-origin"}},
+		"a capture asks for its own sheet": {"/static/replay.css", 404, []string{"Host", shown}, nil},
+		"a path of no capture": {"/api/x", 307, []string{"Host", "localhost:8091"},
 			map[string]string{"Location": "http://" + own + "/api/x"}},
 		"a redirect byte for byte": {"/web/2026id_/http://docs.test/moved", 200, nil,
 			map[string]string{"Location": "", "X-Archive-Orig-Location": "/other?x=1"}},
@@ -132,12 +134,15 @@ func TestHeadsOfCapturesDoNotAct(t *testing.T) {
 		page("odd", "HTTP/1.1 999 Request denied\r\nContent-Type: text/plain"),
 		page("none", "GARBAGE\r\nContent-Type: text/plain"))
 	for _, form := range []string{"mp_", "id_"} {
-		w := ask(s, "/web/2026"+form+"/http://docs.test/fields", "Host", s.content, "Sec-Fetch-Dest", "empty")
+		w := ask(s, "/web/2026"+form+"/http://docs.test/fields", "Sec-Fetch-Dest", "empty")
+		if form == "mp_" {
+			w = ask(s, "/fields", "Host", shown, "Sec-Fetch-Dest", "empty")
+		}
 		for name := range w.Header() {
 			switch name {
 			case "Content-Type", "Content-Location", "Content-Security-Policy", "Content-Disposition", "Cache-Control",
 				"Referrer-Policy", "X-Dns-Prefetch-Control", "Cross-Origin-Resource-Policy", "Memento-Datetime", "Link",
-				"X-Content-Type-Options":
+				"X-Content-Type-Options", "Cross-Origin-Opener-Policy":
 			default:
 				if !strings.HasPrefix(name, "X-Archive-Orig-") || strings.Contains(name, "(") {
 					t.Errorf("%s of a capture acts: %v", name, w.Header())
@@ -206,10 +211,10 @@ func TestAnArchiveLeadsNowhereElse(t *testing.T) {
 
 // TestEachBoundOfTheRewriterHolds: what is longer or deeper than a page has reason to be passes as it is.
 func TestEachBoundOfTheRewriterHolds(t *testing.T) {
-	const link = at + "http://docs.test/"
+	const link = site + "/"
 	long := func(n int) string { return strings.Repeat("x", n) }
 	nested := func(depth int) string {
-		s := `<a href="/x">`
+		s := `<a href="//docs.test/x">`
 		for range depth {
 			s = `<iframe srcdoc="` + html.EscapeString(s) + `">`
 		}
@@ -220,43 +225,48 @@ func TestEachBoundOfTheRewriterHolds(t *testing.T) {
 		page string
 		ok   func(got string) bool
 	}{
-		"a link of 300 kB": {`<a href="/` + long(300<<10) + `">`, func(got string) bool {
+		"a link of 300 kB": {`<a href="//docs.test/` + long(300<<10) + `">`, func(got string) bool {
 			return !strings.Contains(got, link)
 		}},
-		"a URL of 300 kB in a sheet": {`<style>a{b:url(/` + long(300<<10) + `)}</style>`, func(got string) bool {
-			return !strings.Contains(got, link)
-		}},
-		"what names a refresh in 300 kB": {`<meta http-equiv="` + long(300<<10) + `" content="0;url=/x">`,
+		"a URL of 300 kB in a sheet": {`<style>a{b:url(//docs.test/` + long(300<<10) + `)}</style>`,
+			func(got string) bool {
+				return !strings.Contains(got, link)
+			}},
+		"what names a refresh in 300 kB": {`<meta http-equiv="` + long(300<<10) + `" content="0;url=//docs.test/x">`,
 			func(got string) bool { return !strings.Contains(got, link) }},
-		"the 300th attribute": {`<a ` + strings.Repeat("a ", 299) + ` href="/x">`, func(got string) bool {
+		"the 300th attribute": {`<a ` + strings.Repeat("a ", 299) + ` href="//docs.test/x">`, func(got string) bool {
 			return !strings.Contains(got, link)
 		}},
-		"the 200th attribute": {`<a ` + strings.Repeat("a ", 199) + ` href="/x">`, func(got string) bool {
+		"the 200th attribute": {`<a ` + strings.Repeat("a ", 199) + ` href="//docs.test/x">`, func(got string) bool {
 			return strings.Contains(got, link)
 		}},
-		"a tag of 9 MB": {`<p title="` + long(9<<20) + `"><a href="/x">`, func(got string) bool {
+		"a tag of 9 MB": {`<p title="` + long(9<<20) + `"><a href="//docs.test/x">`, func(got string) bool {
 			return !strings.Contains(got, link)
 		}},
-		"pictures that grow": {base + `<img srcset="` + strings.Repeat("a 1x,", 50_000) + `">`, func(got string) bool {
-			return len(got) < 3*maxGrown && strings.Contains(got, "http://docs.test/xxx")
-		}},
-		"a style that grows": {base + `<p style="` + strings.Repeat("url(a)", 40_000) + `">`, func(got string) bool {
-			return len(got) < 3*maxGrown
-		}},
-		"a tag that grows": {base + `<p` + strings.Repeat(` style="`+strings.Repeat("url(a)", 400)+`"`, 100) + `>`,
+		"pictures that grow": {base + `<img srcset="` + strings.Repeat("http:a 1x,", 25_000) + `">`,
+			func(got string) bool {
+				return len(got) < 3*maxGrown && strings.Contains(got, "http.docs.test.archive.localhost:8091/xxx")
+			}},
+		"a style that grows": {base + `<p style="` + strings.Repeat("url(http:a)", 22_000) + `">`,
+			func(got string) bool {
+				return len(got) < 3*maxGrown
+			}},
+		"a tag that grows": {base + `<p` + strings.Repeat(` style="`+strings.Repeat("url(http:a)", 400)+`"`, 100) + `>`,
 			func(got string) bool { return len(got) < maxTag+3*maxGrown }},
-		"a page in a page that grows": {base + `<iframe srcdoc="` + strings.Repeat("&lt;a href=x>", 5_000) + `">`,
+		"a page in a page that grows": {base + `<iframe srcdoc="` + strings.Repeat("&lt;a href=http:x>", 5_000) + `">`,
 			func(got string) bool { return len(got) < 3*maxGrown }},
 		"pages within pages": {nested(3), func(got string) bool {
-			return strings.Contains(got, "docs.test/x")
+			return strings.Contains(got, "docs.test.archive.localhost:8091/x")
 		}},
 		"pages within pages, deeper": {nested(5), func(got string) bool {
-			return !strings.Contains(got, "docs.test/x")
+			return !strings.Contains(got, "docs.test.archive.localhost:8091/x")
 		}},
-		"a noscript of 2 MB": {`<noscript>` + long(2<<20) + `<a href="/x"></noscript>`, func(got string) bool {
-			return !strings.Contains(got, link)
-		}},
-		"what tells others": {`<a ping="/x" attributionsrc="/y" href="/z"><iframe csp="c">`, func(got string) bool {
+		"a noscript of 2 MB": {`<noscript>` + long(2<<20) + `<a href="//docs.test/x"></noscript>`,
+			func(got string) bool {
+				return !strings.Contains(got, link)
+			}},
+		"what tells others": {`<a ping="/x" attributionsrc="/y" href="//docs.test/z"><iframe csp="c">`, func(got string,
+		) bool {
 			return got == `<a data-henro-ping="/x" data-henro-attributionsrc="/y" href="`+link+
 				`z"><iframe data-henro-csp="c">`
 		}},
@@ -265,7 +275,7 @@ func TestEachBoundOfTheRewriterHolds(t *testing.T) {
 		}},
 		"a policy that only reports": {`<meta http-equiv=content-security-policy-report-only content=x>`,
 			func(got string) bool { return strings.Contains(got, "data-henro-content=x") }},
-		"a value that would leave its sheet": {`<style>a{b:url("/x)y'z")}</style>`, func(got string) bool {
+		"a value that would leave its sheet": {`<style>a{b:url("//docs.test/x)y'z")}</style>`, func(got string) bool {
 			return strings.Contains(got, "x%29y%27z")
 		}},
 		"a value that would leave its attribute": {`<iframe srcdoc='<p title="&#39;>&quot;">&lt;a href=/x>'>`,
@@ -286,10 +296,11 @@ func TestEachBoundOfTheRewriterHolds(t *testing.T) {
 		}
 	}
 	// By itself, for depth by noscript within noscript does not come from the tokenizer.
-	deep := &rewriter{prefix: at, base: "http://docs.test/", nested: maxNested}
+	deep := &rewriter{lead: leading, base: "http://docs.test/", nested: maxNested}
 	var b bytes.Buffer
 	out := bufio.NewWriter(&b)
-	if err := deep.page(out, strings.NewReader(`<noscript><a href=/x></noscript>`)); err != nil || out.Flush() != nil ||
+	page := strings.NewReader(`<noscript><a href=//docs.test/x></noscript>`)
+	if err := deep.page(out, page); err != nil || out.Flush() != nil ||
 		strings.Contains(b.String(), link) {
 		t.Errorf("a page that is nested too deep: %s, %v", b.String(), err)
 	}

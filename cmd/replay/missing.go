@@ -54,7 +54,11 @@ func isPlain(r *http.Request) bool {
 }
 
 // asked is the moment and the URL that a capture was asked for; false if none was.
-func asked(r *http.Request) (stamp string, u weburl.URL, ok bool) {
+func (s *Server) asked(r *http.Request) (stamp string, u weburl.URL, ok bool) {
+	if stamp, origin, ok := s.origin(r.Host); ok {
+		u, err := weburl.Parse(origin + target(r))
+		return stamp, u, err == nil
+	}
 	path, ok := strings.CutPrefix(target(r), "/web/")
 	stamp, raw, whole := strings.Cut(path, "/")
 	if !ok || !whole {
@@ -64,7 +68,7 @@ func asked(r *http.Request) (stamp string, u weburl.URL, ok bool) {
 		stamp, raw = "", path
 	}
 	u, err := parseTarget(raw)
-	return strings.TrimRight(stamp, "abcdefghijklmnopqrstuvwxyz_*"), u, err == nil
+	return strings.TrimRight(stamp, letters+"*"), u, err == nil
 }
 
 // fail says what went wrong; if a page is not archived, why not, and which captures are near.
@@ -84,15 +88,15 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		http.Error(w, err.Error(), status)
 		return
 	}
-	stamp, u, ok := asked(r)
+	stamp, u, ok := s.asked(r)
 	content := struct {
 		page
 		Title, Text, Says string
 		Ways              []way
 		Host, Back        string
-		Own               bool // our own page: in the frame of captures is no way to the search
-		Leads             bool // the banner around this frame goes to our own page of this error
-	}{page: page{wordsFor(r), ""}, Title: fmt.Sprint(status), Text: err.Error(), Own: r.Host != s.content}
+		Own               bool   // our own page: in the frame of captures is no way to the search
+		Leads             string // the banner around this frame goes to our own page of this error
+	}{page: page{wordsFor(r), ""}, Title: fmt.Sprint(status), Text: err.Error(), Own: !isInside(r)}
 	if ok {
 		content.Query, content.Host = u.String(), strings.TrimPrefix(u.Host(), u.Scheme()+"://")
 	}
@@ -104,7 +108,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		content.Ways = s.ways(u, stamp, content.Own, empty)
 	}
 	if missing {
-		content.Leads = !content.Own
+		if !content.Own {
+			content.Leads = "/web/" + stamp + "mp_/" + u.String()
+		}
 		absence := s.absence(r.Context(), u)
 		content.Text, content.Says = content.Say(whyWords[absence.Why]), absence.Says
 		if !absence.Cause.IsZero() {
@@ -154,11 +160,11 @@ func (s *Server) ways(u weburl.URL, stamp string, own, again bool) (ways []way) 
 		at = time.Now()
 	}
 	add := func(name string, e cdxj.Entry, at time.Time) {
-		form := ""
+		to := "/web/" + cdxj.Stamp(at) + "/" + e.URL
 		if !own {
-			form = "mp_"
+			to, _ = s.lead(cdxj.Stamp(at), e.URL)
 		}
-		ways = append(ways, way{name, "/web/" + cdxj.Stamp(at) + form + "/" + e.URL})
+		ways = append(ways, way{name, to})
 	}
 	if again {
 		for _, e := range s.archive.Whole(u, at) {

@@ -47,13 +47,13 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, name s
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	ancestors := "'none'"
-	if r.Host == s.content { // the page about what is not archived is within the frame
+	if isInside(r) { // the page about what is not archived is within the frame
 		// Without an origin no capture reaches its window. With a referrer our own style sheet would be looked for in
 		// the archive.
-		ancestors = "'self' http://" + s.own + "; sandbox allow-scripts"
+		ancestors = "'self' " + s.shown() + " http://" + s.own + "; sandbox allow-scripts"
 		h.Set("Referrer-Policy", "no-referrer")
 	}
-	h.Set("Content-Security-Policy", interiorPolicy+ancestors+"; frame-src http://"+s.content)
+	h.Set("Content-Security-Policy", interiorPolicy+ancestors+"; frame-src "+s.shown())
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-cache")
 	h.Add("Vary", "Accept-Language")
@@ -411,9 +411,10 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 // frame shows the banner, and below it the capture.
 func (s *Server) frame(w http.ResponseWriter, r *http.Request, u weburl.URL, p captures.Place) error {
 	s.memento(w.Header(), r, u, p)
+	source, _ := s.lead(cdxj.Stamp(p.At), u.String())
 	return s.show(w, r, http.StatusOK, "frame.html", struct {
 		page
 		described
-		Host, Sandbox string
-	}{page{wordsFor(r), u.String()}, s.describePlace(u, p), s.content, sandbox})
+		Source, Sandbox string
+	}{page{wordsFor(r), u.String()}, s.describePlace(u, p), source, sandbox})
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/text/encoding"
 
+	"henro/cmd/replay/origin"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/slave/charset"
@@ -33,9 +34,9 @@ const (
 // rewriter leads the links of one page back into the archive. It changes the bytes of URLs, of a few attributes that
 // would keep the page from being shown in a frame, and nothing else.
 type rewriter struct {
-	prefix   string // put before a URL: /web/TIMEmp_/
-	base     string // of the page's links
-	encoding string // its name
+	lead     func(href string) (string, bool) // to where a URL is shown
+	base     string                           // of the page's links
+	encoding string                           // its name
 	enc      encoding.Encoding
 	xml      bool
 	based    bool   // a base element was seen
@@ -44,18 +45,21 @@ type rewriter struct {
 	nested   int    // within so many other pages
 }
 
-// link returns the place of a reference in the archive, or false for what is none: fragments, data:, javascript:.
+// link returns the place of a reference in the archive, or false for what needs none: what is relative finds its way
+// by itself, since every captured origin has one of its own.
 func (w *rewriter) link(ref string) (string, bool) {
-	ref = strings.TrimSpace(ref)
-	if ref == "" || ref[0] == '#' || strings.HasPrefix(ref, w.prefix) {
+	if ref = strings.TrimSpace(ref); !absolute.MatchString(ref) {
 		return "", false
 	}
 	href, err := weburl.HrefIn(ref, w.base, w.enc)
-	if err != nil {
+	if err != nil || strings.Contains(href, origin.Under) {
 		return "", false
 	}
-	return w.prefix + href, true
+	return w.lead(href)
 }
+
+// absolute is how references begin that name another origin, or may.
+var absolute = regexp.MustCompile(`(?i)^(https?:|[/\\][\t\r\n]*[/\\])`)
 
 // page copies a page, rewritten.
 func (w *rewriter) page(out *bufio.Writer, in io.Reader) error {
@@ -224,10 +228,8 @@ func (w *rewriter) tag(tag string, raw []byte) []byte {
 			"longdesc":
 			if tag == "base" && name == "href" && !w.based {
 				if href, err := weburl.HrefIn(strings.TrimSpace(value(a)), w.base, w.enc); err == nil {
-					put(a, w.prefix+href)
-					w.base, w.based = href, true
+					defer func() { w.base, w.based = href, true }()
 				}
-				continue
 			}
 			if tag == "object" && name == "data" || name != "data" {
 				if to, ok := w.link(value(a)); ok {

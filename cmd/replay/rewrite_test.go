@@ -11,12 +11,21 @@ import (
 	"henro/slave/charset"
 )
 
-const at = "/web/20260314120000mp_/"
+const (
+	stamp = "20260314120000"
+	site  = "http://20260314120000-http.docs.test.archive.localhost:8091"
+)
+
+// leading is where links lead from a capture of the stamp.
+func leading(href string) (string, bool) {
+	return (&Server{content: "localhost:8091"}).lead(stamp, href)
+}
 
 func rewritten(t testing.TB, page, encoding string) string {
 	t.Helper()
 	var b bytes.Buffer
-	w := &rewriter{prefix: at, base: "http://docs.test/dir/page", encoding: encoding, enc: charset.Encoding(encoding)}
+	w := &rewriter{lead: leading, base: "http://docs.test/dir/page", encoding: encoding,
+		enc: charset.Encoding(encoding)}
 	out := bufio.NewWriter(&b)
 	if err := w.page(out, strings.NewReader(page)); err != nil || out.Flush() != nil {
 		t.Fatal(err)
@@ -25,51 +34,56 @@ func rewritten(t testing.TB, page, encoding string) string {
 }
 
 func TestLinksLeadBackIntoTheArchive(t *testing.T) {
-	const site = at + "http://docs.test"
 	for sentence, c := range map[string][2]string{
-		"a link": {`<a href="/x">x</a>`, `<a href="` + site + `/x">x</a>`},
-		"all around it stays": {"<A  CLASS=a\n HREF = '../x?a=1&amp;b=2#f' id=q >",
+		"a link of the same origin finds its way": {`<a href="/x"><img src=x.png srcset="a.png 2x"><base href="/y/">`,
+			`<a href="/x"><img src=x.png srcset="a.png 2x"><base href="/y/">`},
+		"a link": {`<a href="http://docs.test/x">x</a>`, `<a href="` + site + `/x">x</a>`},
+		"all around it stays": {"<A  CLASS=a\n HREF = 'HTTP://docs.test/x?a=1&amp;b=2#f' id=q >",
 			"<A  CLASS=a\n HREF = '" + site + "/x?a=1&amp;b=2#f' id=q >"},
-		"without quotes": {`<img src=x.png alt=y>`, `<img src="` + site + `/dir/x.png" alt=y>`},
-		"another host": {`<script src=//cdn.test/a.js></script>`, `<script src="` + at +
-			`http://cdn.test/a.js"></script>`},
+		"without quotes":            {`<img src=//docs.test/x.png alt=y>`, `<img src="` + site + `/x.png" alt=y>`},
+		"slashes of another system": {`<img src="\\docs.test\x.png">`, `<img src="` + site + `/x.png">`},
+		"another host": {`<script src=https://cdn.test:8443/a.js></script>`, `<script src="http://` + stamp +
+			`-https-8443.cdn.test.archive.localhost:8091/a.js"></script>`},
+		"an address": {`<img src="http://[2001:db8::1]/a">`, `<img src="http://` + stamp +
+			`-http.2001-db8--1.ip6.archive.localhost:8091/a">`},
+		"a name too long": {`<img src="http://` + strings.Repeat("a.", 120) + `test/a">`,
+			`<img src="http://` + strings.Repeat("a.", 120) + `test/a">`},
 		"a fragment": {`<a href="#top">`, `<a href="#top">`},
 		"no URL of the web": {`<a href="javascript:x('/a')"><a href=mailto:a@b>`,
 			`<a href="javascript:x('/a')"><a href=mailto:a@b>`},
 		"data": {`<img src="data:image/gif;base64,R0lG">`,
 			`<img src="data:image/gif;base64,R0lG">`},
-		"in a comment": {`<!-- <a href="/x"> -->`, `<!-- <a href="/x"> -->`},
-		"in a script": {`<script>var a='<a href="/x">'</script>`,
-			`<script>var a='<a href="/x">'</script>`},
-		"in noscript": {`<noscript><img src=/x></noscript>`, `<noscript><img src="` + site +
+		"in a comment": {`<!-- <a href="//docs.test/x"> -->`, `<!-- <a href="//docs.test/x"> -->`},
+		"in a script": {`<script>var a='<a href="//docs.test/x">'</script>`,
+			`<script>var a='<a href="//docs.test/x">'</script>`},
+		"in noscript": {`<noscript><img src=//docs.test/x></noscript>`, `<noscript><img src="` + site +
 			`/x"></noscript>`},
-		"several pictures": {`<img srcset="a.png 1x, /b,c.png 2x,//h.test/d">`, `<img srcset="` + site +
-			`/dir/a.png 1x, ` + site + `/b,c.png 2x,` + at + `http://h.test/d">`},
-		"a base": {`<base href="/other/"><a href=x>`, `<base href="` + site +
-			`/other/"><a href="` + site + `/other/x">`},
-		"a style sheet": {`<style>@import "a.css"; b{background:url( 'c.png' )}/* url(d) */</style>`,
-			`<style>@import "` + site + `/dir/a.css"; b{background:url( '` + site +
-				`/dir/c.png' )}/* url(d) */</style>`},
-		"a style sheet with what is no reference": {`<style>@namespace "n";b{content:"a;url(b)"}` +
-			`a{background:image-set("i.png" 2x, url(\2f j)),url("x` + "\n" + `}</style>`,
-			`<style>@namespace "n";b{content:"a;url(b)"}a{background:image-set("` + site + `/dir/i.png" 2x, url(` +
+		"several pictures": {`<img srcset="//docs.test/a.png 1x, /b,c.png 2x,//docs.test/d">`, `<img srcset="` + site +
+			`/a.png 1x, /b,c.png 2x,` + site + `/d">`},
+		"a base": {`<base href="https://other.test/"><a href=x><a href="//docs.test/">`,
+			`<base href="http://` + stamp + `-https.other.test.archive.localhost:8091/"><a href=x><a href="http://` +
+				stamp + `-https.docs.test.archive.localhost:8091/">`},
+		"a style sheet": {`<style>@import "//docs.test/a.css"; b{background:url( 'http:/c' )}/* url(//d) */</style>`,
+			`<style>@import "` + site + `/a.css"; b{background:url( '` + site + `/c' )}/* url(//d) */</style>`},
+		"a style sheet with what is no reference": {`<style>@namespace "//n";b{content:"a;url(//b)"}` +
+			`a{background:image-set("//docs.test/i.png" 2x, url(\2f\2f docs.test/j)),url("x` + "\n" + `}</style>`,
+			`<style>@namespace "//n";b{content:"a;url(//b)"}a{background:image-set("` + site + `/i.png" 2x, url(` +
 				site + `/j)),url("x` + "\n" + `}</style>`},
-		"a style": {`<p style="background:url(&quot;/c&quot;)">`,
+		"a style": {`<p style="background:url(&quot;//docs.test/c&quot;)">`,
 			`<p style="background:url(&#34;` + site + `/c&#34;)">`},
-		"a redirect within the page": {`<meta http-equiv=Refresh content="3; URL='/x'">`,
+		"a redirect within the page": {`<meta http-equiv=Refresh content="3; URL='//docs.test/x'">`,
 			`<meta http-equiv=Refresh content="3; URL=&#39;` + site + `/x&#39;">`},
 		"a policy": {`<meta http-equiv="Content-Security-Policy" content="default-src 'none'">`,
 			`<meta http-equiv="Content-Security-Policy" data-henro-content="default-src 'none'">`},
-		"a check sum": {`<script src="/a" integrity="sha256-x">`, `<script src="` + site +
+		"a check sum": {`<script src="//docs.test/a" integrity="sha256-x">`, `<script src="` + site +
 			`/a" data-henro-integrity="sha256-x">`},
-		"a window": {`<a target=_blank href="/x">`, `<a target="_self" href="` + site + `/x">`},
-		"a page in an attribute": {`<iframe srcdoc="<a href='/x'>">`, `<iframe srcdoc="&lt;a href=&#39;` +
+		"a window": {`<a target=_blank href="//docs.test/x">`, `<a target="_self" href="` + site + `/x">`},
+		"a page in an attribute": {`<iframe srcdoc="<a href='//docs.test/x'>">`, `<iframe srcdoc="&lt;a href=&#39;` +
 			site + `/x&#39;>">`},
-		"what is rewritten already": {`<a href="` + at + `http://docs.test/x">`, `<a href="` + at +
-			`http://docs.test/x">`},
+		"what is rewritten already":      {`<a href="` + site + `/x">`, `<a href="` + site + `/x">`},
 		"no attribute at all":            {`<p><br/></p>text &amp; more`, `<p><br/></p>text &amp; more`},
-		"torn":                           {`<p>a<a href="/x`, `<p>a<a href="/x`},
-		"an attribute without its quote": {`<a href="/x>text</a>`, `<a href="/x>text</a>`},
+		"torn":                           {`<p>a<a href="//docs.test/x`, `<p>a<a href="//docs.test/x`},
+		"an attribute without its quote": {`<a href="//docs.test/x>text</a>`, `<a href="//docs.test/x>text</a>`},
 	} {
 		if got := rewritten(t, c[0], "utf-8"); got != c[1] {
 			t.Errorf("%s:\n got %s\nwant %s", sentence, got, c[1])
@@ -79,7 +93,7 @@ func TestLinksLeadBackIntoTheArchive(t *testing.T) {
 
 // TestThePageKeepsItsEncoding has bytes in Shift_JIS that would be backslashes and bars by themselves.
 func TestThePageKeepsItsEncoding(t *testing.T) {
-	const page = `<p title="ソ表">能<a href="/検索?q=表">表示</a>`
+	const page = `<p title="ソ表">能<a href="//docs.test/検索?q=表">表示</a>`
 	in, err := japanese.ShiftJIS.NewEncoder().String(page)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +103,7 @@ func TestThePageKeepsItsEncoding(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The path goes as UTF-8, the query in the encoding of the page, as a browser would send them.
-	want := strings.Replace(page, "/検索?q=表", at+"http://docs.test/%E6%A4%9C%E7%B4%A2?q=%95\\", 1)
+	want := strings.Replace(page, "//docs.test/検索?q=表", site+"/%E6%A4%9C%E7%B4%A2?q=%95\\", 1)
 	want = strings.Replace(want, "%95\\", "%95%5C", 1)
 	if got != want && got != strings.Replace(want, "%95%5C", "%95\\", 1) {
 		t.Errorf("got %s\nwant %s", got, want)

@@ -27,18 +27,19 @@ func (l Listeners) Address(e cdxj.Entry) string {
 
 // Asked says where an address leads, and the URL of the page if it is that of a capture.
 func (l Listeners) Asked(address string) (weburl.URL, Asked) {
-	content := contentHost(l.Content[0])
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" || u.Host != l.Own.Addr().String() && u.Host != content {
+	if err != nil || u.Scheme != "http" {
 		return weburl.URL{}, Foreign
 	}
-	rest, ok := strings.CutPrefix(address, "http://"+content+"/web/")
-	stamp, raw, ok2 := strings.Cut(rest, "/")
-	if !ok || !ok2 || !strings.HasSuffix(stamp, "_") {
+	if u.Host == l.Own.Addr().String() || u.Host == contentHost(l.Content[0]) {
 		return weburl.URL{}, Ours
 	}
-	page, err := parseTarget(raw)
-	if err != nil {
+	_, origin, ok := (&Server{content: contentHost(l.Content[0])}).origin(u.Host)
+	if !ok {
+		return weburl.URL{}, Foreign
+	}
+	page, err := weburl.Parse(origin + u.RequestURI())
+	if err != nil || strings.HasPrefix(u.Path, inside+"/") {
 		return weburl.URL{}, Ours
 	}
 	return page, Captured

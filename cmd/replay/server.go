@@ -11,7 +11,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"henro/actors/console"
+	"henro/cmd/replay/origin"
 	"henro/messages/weburl"
 	"henro/slave/charset"
 	"henro/slave/mediatype"
@@ -186,29 +186,32 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// captures answers in the origin of captures, where their scripts run. There is nothing here but captures and what an
+// captures answers in the origins of captures, where their scripts run. There is nothing here but captures and what an
 // error page needs, so that a script finds no list of what is archived, even through a hole in the rewriting.
 func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
-	if !admitted(w, r, r.Host == s.content) {
+	stamp, as, isShown := s.origin(r.Host)
+	asks := isShown && r.Method == http.MethodOptions // before a script asks
+	if !asks && !admitted(w, r, isShown || r.Host == s.content) || isShown && s.share(w, r) {
 		return
 	}
 	path := target(r)
-	isOwn := strings.HasPrefix(path, "/static/") && r.Referer() == ""
+	dest := r.Header.Get("Sec-Fetch-Dest")
+	within, isOwn := strings.CutPrefix(path, inside+"/")
 	if isOwn {
 		w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin") // the page of an error has no origin
-	} else if isForeign(r) && r.Header.Get("Sec-Fetch-Dest") != "iframe" { // the policy of a frame says who may show it
+	} else if r.Header.Get("Sec-Fetch-Site") == "cross-site" && dest != "document" && dest != "iframe" {
+		// the policy of a frame says who may show it
 		http.Error(w, "a page of another site learns nothing of this archive", http.StatusForbidden)
 		return
 	}
 	var err error
-	rest, ok := strings.CutPrefix(path, "/web/")
-	if stamp, _, _ := strings.Cut(rest, "/"); ok && strings.HasSuffix(stamp, "_") {
-		err = s.web(w, r, rest)
-	} else if back := s.referred(r); back != "" {
-		redirect(w, back+path, http.StatusTemporaryRedirect)
-	} else if strings.HasPrefix(path, "/static/") {
+	switch {
+	case isOwn:
+		r.URL.Path = "/" + within
 		err = s.interior(w, r)
-	} else {
+	case isShown:
+		err = s.live(w, r, stamp, as+path)
+	default: // an address of an earlier henro, or none
 		redirect(w, "http://"+s.own+path, http.StatusTemporaryRedirect)
 	}
 	if err != nil {
@@ -216,28 +219,37 @@ func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// inside is where the origins of captures have what the page of an error needs, beside all paths of the web.
+const inside = "/.henro"
+
+// live answers in the place of a server of the web, with the capture nearest to a moment.
+func (s *Server) live(w http.ResponseWriter, r *http.Request, stamp, url string) error {
+	u, err := weburl.Parse(url)
+	if err != nil {
+		return &problem{http.StatusBadRequest, err}
+	}
+	at, err := cdxj.ParseStamp(stamp)
+	if err != nil {
+		return err
+	}
+	if r.Header.Get("Sec-Fetch-Dest") == "document" {
+		redirect(w, "http://"+s.own+"/web/"+stamp+"/"+u.String(), http.StatusFound)
+		return nil
+	}
+	p, err := s.archive.Closest(u, at)
+	if errors.Is(err, captures.ErrNotArchived) {
+		p, err = origin.Alike(s.archive, u, at)
+	}
+	if err != nil {
+		return err
+	}
+	return s.capture(w, r, u, p, stamp, false)
+}
+
 // redirect is http.Redirect, which would clean the double slash out of http://.
 func redirect(w http.ResponseWriter, to string, status int) {
 	w.Header().Set("Location", to)
 	w.WriteHeader(status)
-}
-
-// referred is where a path without a host belongs, which a script of a capture asks for; "": no capture asks.
-func (s *Server) referred(r *http.Request) string {
-	from, err := url.Parse(r.Referer())
-	if err != nil || from.Host != s.content {
-		return ""
-	}
-	rest, ok := strings.CutPrefix(from.EscapedPath(), "/web/")
-	stamp, page, ok2 := strings.Cut(rest, "/")
-	if !ok || !ok2 {
-		return ""
-	}
-	u, err := parseTarget(page)
-	if err != nil {
-		return ""
-	}
-	return "/web/" + stamp + "/" + u.Host()
 }
 
 // parseTarget reads the URL at the end of one of our paths. Clients may have cleaned its double slash away.
@@ -260,6 +272,9 @@ type problem struct {
 	error
 }
 
+// letters end a form of /web/TIME/URL.
+const letters = "abcdefghijklmnopqrstuvwxyz_"
+
 // web answers /web/TIME/URL in its forms.
 func (s *Server) web(w http.ResponseWriter, r *http.Request, rest string) error {
 	stamp, raw, ok := strings.Cut(rest, "/")
@@ -273,7 +288,7 @@ func (s *Server) web(w http.ResponseWriter, r *http.Request, rest string) error 
 	if year, ok := strings.CutSuffix(stamp, "*"); ok {
 		return s.calendar(w, r, u, year)
 	}
-	digits := strings.TrimRight(stamp, "abcdefghijklmnopqrstuvwxyz_")
+	digits := strings.TrimRight(stamp, letters)
 	at, err := cdxj.ParseStamp(digits)
 	if err != nil {
 		return &problem{http.StatusBadRequest, err}
@@ -284,7 +299,7 @@ func (s *Server) web(w http.ResponseWriter, r *http.Request, rest string) error 
 	}
 	switch form := stamp[len(digits):]; {
 	case form == "id_":
-		return s.capture(w, r, u, p, true)
+		return s.capture(w, r, u, p, cdxj.Stamp(p.At), true)
 	case form == "":
 		if digits != cdxj.Stamp(p.At) {
 			redirect(w, "/web/"+cdxj.Stamp(p.At)+"/"+u.String(), http.StatusFound)
@@ -295,7 +310,7 @@ func (s *Server) web(w http.ResponseWriter, r *http.Request, rest string) error 
 		redirect(w, "http://"+s.ownHost(r)+"/web/"+cdxj.Stamp(p.At)+"/"+u.String(), http.StatusFound)
 		return nil
 	default: // mp_, and what others call styles, scripts and pictures: cs_, js_, im_
-		return s.capture(w, r, u, p, false)
+		return s.capture(w, r, u, p, cdxj.Stamp(p.At), false)
 	}
 }
 
@@ -310,10 +325,11 @@ const sealed = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-a
 // the one that is put into it.
 func (s *Server) policy(r *http.Request, raw, isHTML bool) string {
 	dest := r.Header.Get("Sec-Fetch-Dest")
-	if raw || r.Host != s.content || dest == "" || dest == "document" {
+	if _, _, isShown := s.origin(r.Host); raw || !isShown || dest == "" || dest == "document" {
 		return sealed
 	}
-	scripts, sandbox := "'self' 'unsafe-inline' 'unsafe-eval' data: blob:", sandbox
+	all := "'self' " + s.shown()
+	scripts, sandbox := all+" 'unsafe-inline' 'unsafe-eval' data: blob:", sandbox
 	switch {
 	case !isHTML && (dest == "iframe" || dest == "frame" || dest == "object" || dest == "embed"):
 		scripts, sandbox = "'none'", "" // nor can a page around it reach its window
@@ -321,10 +337,10 @@ func (s *Server) policy(r *http.Request, raw, isHTML bool) string {
 		sum := sha256.Sum256([]byte(reporter))
 		scripts = "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src 'self' data: blob: 'unsafe-inline'; script-src " + scripts +
-		"; object-src 'self'; frame-src 'self'; connect-src 'self' data: blob:; " +
-		"base-uri 'self'; form-action 'self'; frame-ancestors 'self' http://" + s.own + "; webrtc 'block'; sandbox " +
-		sandbox
+	return "default-src " + all + " data: blob: 'unsafe-inline'; script-src " + scripts + "; object-src " + all +
+		"; frame-src " + all + " data: blob:; connect-src " + all + " data: blob:; base-uri " + all +
+		"; form-action " + all + "; frame-ancestors " + all + " http://" + s.own + "; webrtc 'block'; " +
+		"sandbox " + sandbox
 }
 
 // plain are the fields of a captured answer that are passed on as they are. The others are renamed, so that they can be
@@ -334,8 +350,9 @@ var plain = map[string]bool{
 	"content-encoding": true, "content-range": true,
 }
 
-// capture answers with what a capture holds.
-func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p captures.Place, raw bool) error {
+// capture answers with what a capture holds. Its links lead to what there was at the moment of the stamp.
+func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p captures.Place, stamp string,
+	raw bool) error {
 	c, err := s.archive.Read(p.Entry)
 	if err != nil {
 		return err
@@ -343,7 +360,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	defer c.Close()
 	h := w.Header()
 	s.memento(h, r, u, p)
-	h.Set("Content-Location", "/web/"+cdxj.Stamp(p.At)+"mp_/"+p.URL)
+	h.Set("Content-Location", "http://"+s.own+"/web/"+cdxj.Stamp(p.At)+"mp_/"+p.URL)
 	h.Set("Cache-Control", "no-cache") // another crawl may be shown at this address next
 	for _, f := range c.Header {
 		name := strings.ToLower(f.Name)
@@ -353,7 +370,8 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 			h.Add("X-Archive-Orig-Location", f.Value)
 		case name == "location":
 			if to, err := weburl.Href(f.Value, u.String()); err == nil {
-				h.Set("Location", "/web/"+cdxj.Stamp(p.At)+"mp_/"+to)
+				to, _ = s.lead(stamp, to)
+				h.Set("Location", to)
 			}
 		case plain[name]:
 			h.Add(f.Name, f.Value)
@@ -412,7 +430,8 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 		media = "text/html"
 		h.Set("Content-Security-Policy", s.policy(r, raw, true))
 	}
-	rw := &rewriter{prefix: "/web/" + cdxj.Stamp(p.At) + "mp_/", base: u.String(), xml: media != "text/html"}
+	rw := &rewriter{lead: func(href string) (string, bool) { return s.lead(stamp, href) }, base: u.String(),
+		xml: media != "text/html"}
 	rw.encoding, _ = charset.Detect(h.Get("Content-Type"), begin)
 	rw.enc = charset.Encoding(rw.encoding)
 	page := &metered{Reader: in, ctx: r.Context(), large: s.budget.large}

@@ -23,6 +23,9 @@ import (
 	"henro/store/archive/warc"
 )
 
+// shown is where captures of docs.test are shown.
+const shown = "20260314120000-http.docs.test.archive.localhost:8091"
+
 var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
 // archived is an archive of docs.test: a page that changed once and was unchanged twice, and one of each kind of
@@ -51,12 +54,12 @@ func archived(t *testing.T, compression warc.Compression) *Server {
 	put(400, "/", html, "<!DOCTYPE html><title>Two</title>", nil)
 	put(3, "/gone", "404 Not Found\r\nContent-Type: text/plain", "not here", nil)
 	put(3, "/moved", "301 Moved\r\nLocation: /other?x=1\r\nSet-Cookie: a=b", "", nil)
-	put(3, "/a.css", "200 OK\r\nContent-Type: text/css", "a{background:url(b.png)}", nil)
+	put(3, "/a.css", "200 OK\r\nContent-Type: text/css", "a{background:url(https://cdn.test/b.png)}", nil)
 	put(3, "/lost", html, strings.Repeat("x", warc.MinIdentical),
 		&warc.Earlier{URI: "http://docs.test/never", At: noon})
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
-	io.WriteString(z, `<img src=/zip.png>`)
+	io.WriteString(z, `<img src=//docs.test/zip.png>`)
 	z.Close()
 	put(3, "/zip", html+"\r\nContent-Encoding: gzip\r\nX-Frame-Options: DENY", zipped.String(), nil)
 	sjis, _ := japanese.ShiftJIS.NewEncoder().String(`<meta charset=shift_jis><a href="/">表示</a>`)
@@ -90,7 +93,7 @@ func ask(s http.Handler, target string, fields ...string) *httptest.ResponseReco
 		}
 	}
 	w := httptest.NewRecorder()
-	if server, ok := s.(*Server); ok && r.Host == server.content {
+	if server, ok := s.(*Server); ok && (r.Host == server.content || isInside(r)) {
 		s = http.HandlerFunc(server.captures)
 	}
 	s.ServeHTTP(w, r)
@@ -107,7 +110,7 @@ func TestCapturesAreShownAsTheyWere(t *testing.T) {
 			fields   []string // name and part of the value
 		}{
 			"a page": {"/web/20260314120000mp_/http://docs.test/", 200,
-				`href="/web/20260314120000mp_/http://docs.test/other"`,
+				`<a href="/other">other</a>`,
 				[]string{"Memento-Datetime", "Sat, 14 Mar 2026 12:00:00 GMT"}},
 			"a script behind the type alone": {"/web/20260314120000mp_/http://docs.test/", 200,
 				"<!DOCTYPE html><script>", []string{"Content-Security-Policy", "sandbox"}},
@@ -121,13 +124,13 @@ func TestCapturesAreShownAsTheyWere(t *testing.T) {
 				[]string{"Content-Location", "/web/20270418120000mp_/"}},
 			"an error": {"/web/2026mp_/http://docs.test/gone", 404, "not here", nil},
 			"a redirect": {"/web/2026mp_/http://docs.test/moved", 301, "",
-				[]string{"Location", "/web/20260317120000mp_/http://docs.test/other?x=1"}},
+				[]string{"Location", "http://20260317120000-http.docs.test.archive.localhost:8091/other?x=1"}},
 			"a cookie": {"/web/2026mp_/http://docs.test/moved", 301, "",
 				[]string{"X-Archive-Orig-Set-Cookie", "a=b", "Set-Cookie", ""}},
 			"a style sheet": {"/web/2026cs_/http://docs.test/a.css", 200,
-				"url(/web/20260317120000mp_/http://docs.test/b.png)", nil},
+				"a{background:url(http://20260317120000-https.cdn.test.archive.localhost:8091/b.png)}", nil},
 			"a coded page": {"/web/2026mp_/http://docs.test/zip", 200,
-				`<img src="/web/20260317120000mp_/http://docs.test/zip.png">`,
+				`<img src="http://20260317120000-http.docs.test.archive.localhost:8091/zip.png">`,
 				[]string{"Content-Encoding", "", "X-Frame-Options", ""}},
 			"a coded page byte for byte": {"/web/2026id_/http://docs.test/zip", 200, "\x1f\x8b",
 				[]string{"Content-Encoding", "gzip"}},
@@ -147,8 +150,8 @@ func TestCapturesAreShownAsTheyWere(t *testing.T) {
 				[]string{"Location", "/web/20260314120000/http://docs.test/"}},
 			"the frame": {"/web/20260315120000/http://docs.test/", 200,
 				`sandbox="allow-scripts allow-same-origin allow-forms" ` +
-					`src="http://localhost:8091/web/20260315120000mp_/http://docs.test/"`,
-				[]string{"Content-Security-Policy", "frame-src http://localhost:8091"}},
+					`src="http://20260315120000-http.docs.test.archive.localhost:8091/"`,
+				[]string{"Content-Security-Policy", "frame-src http://*.archive.localhost:8091"}},
 			"the frame of a revisit": {"/web/20260315120000/http://docs.test/", 200,
 				`<span id="since">2026-03-14 12:00:00 UTC</span>`, nil},
 			"the calendar": {"/web/*/http://docs.test/", 200,
@@ -163,16 +166,10 @@ func TestCapturesAreShownAsTheyWere(t *testing.T) {
 			"in Japanese":            {"/", 200, "ホスト一覧", []string{"Vary", "Accept-Language"}},
 			"the banner asks": {"/capture/20260315120000/http://docs.test/", 200,
 				`"Number":2,"Count":4`, nil},
-			"a path of a script that is there": {"/api/x", 307, "",
-				[]string{"Location", "/web/20260314120000mp_/http://docs.test/api/x"}},
 		} {
 			fields := []string{"Accept-Language", "en"}
 			if sentence == "in Japanese" {
 				fields[1] = "ja,en;q=0.5"
-			}
-			if c.status == 307 {
-				fields = append(fields, "Host", "localhost:8091", "Referer",
-					"http://localhost:8091/web/20260314120000mp_/http://docs.test/dir/page?x")
 			}
 			w := ask(s, c.target, fields...)
 			if w.Code != c.status || !strings.Contains(w.Body.String(), c.contains) {
@@ -212,10 +209,15 @@ func TestOnlyThisMachineIsAnswered(t *testing.T) {
 			[]string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "empty"}},
 		"a link of elsewhere leads here": {"/", 200,
 			[]string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "document"}},
-		"a page of elsewhere asks for a capture": {"/web/2026mp_/http://docs.test/", 403,
-			[]string{"Host", "localhost:8091", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "script"}},
-		"the frame asks for a capture": {"/web/2026mp_/http://docs.test/", 200,
-			[]string{"Host", "localhost:8091", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "iframe"}},
+		"a page of elsewhere asks for a capture": {"/", 403,
+			[]string{"Host", shown, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "script"}},
+		"the frame asks for a capture": {"/", 200,
+			[]string{"Host", shown, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Dest", "iframe"}},
+		"another origin of the archive asks": {"/", 200,
+			[]string{"Host", shown, "Sec-Fetch-Site", "same-site", "Sec-Fetch-Dest", "script"}},
+		"an address of an earlier henro":  {"/web/2026mp_/http://docs.test/", 307, []string{"Host", "localhost:8091"}},
+		"a capture opened by itself":      {"/", 302, []string{"Host", shown, "Sec-Fetch-Dest", "document"}},
+		"a capture asks for our lists":    {"/timemap/link/http://docs.test/", 404, []string{"Host", shown}},
 		"a capture asks for the list":     {"/", 307, []string{"Host", "localhost:8091"}},
 		"a capture asks for its mementos": {"/timemap/link/http://docs.test/", 307, []string{"Host", "localhost:8091"}},
 		"a capture asks for its calendar": {"/web/*/http://docs.test/", 307, []string{"Host", "localhost:8091"}},
@@ -226,7 +228,10 @@ func TestOnlyThisMachineIsAnswered(t *testing.T) {
 			t.Errorf("%s: %d, want %d", sentence, w.Code, c.status)
 		}
 	}
-	for _, host := range []string{"", "127.0.0.1:8091", "localhost", "localhost:8090", "evil.test:8091", "[::1]:8091"} {
+	for _, host := range []string{"", "127.0.0.1:8091", "localhost", "localhost:8090", "evil.test:8091", "[::1]:8091",
+		"2026-ftp.docs.test.archive.localhost:8091", "20261-http.docs.test.archive.localhost:8091",
+		"http.docs.test.archive.localhost:8091", "2026-http.archive.localhost:8091", "archive.localhost:8091",
+		"2026-http-x.docs.test.archive.localhost:8091", "2026-http.docs.test.archive.localhost:8090"} {
 		r := httptest.NewRequest(http.MethodGet, "/web/2026mp_/http://docs.test/", nil)
 		r.Host = host
 		w := httptest.NewRecorder()
@@ -245,7 +250,7 @@ func TestOnlyThisMachineIsAnswered(t *testing.T) {
 // TestOnlyAFrameOfOursRunsACapture asks for captures of all kinds in all ways, and looks at what they may do.
 func TestOnlyAFrameOfOursRunsACapture(t *testing.T) {
 	s := archived(t, warc.Gzip)
-	for _, host := range []string{s.own, s.content, "[::1]:8090"} {
+	for _, host := range []string{s.own, shown, "[::1]:8090"} {
 		for _, form := range []string{"id_", "mp_", "im_", "js_", "if_"} {
 			for _, dest := range []string{"", "document", "iframe", "frame", "embed", "object", "image",
 				"script", "empty"} {
@@ -256,18 +261,25 @@ func TestOnlyAFrameOfOursRunsACapture(t *testing.T) {
 						if dest != "" {
 							fields = append(fields, "Sec-Fetch-Dest", dest, "Sec-Fetch-Site", "same-origin")
 						}
-						w := ask(s, "/web/2026"+form+"/http://docs.test"+path, fields...)
+						target, site := "/web/2026"+form+"/http://docs.test"+path, "same-origin"
+						if host == shown {
+							if form != "mp_" {
+								continue // that is said on our own pages alone
+							}
+							target, site = path, "same-site"
+						}
+						w := ask(s, target, fields...)
 						h := w.Header()
 						if form == "id_" && (h.Get("Content-Disposition") != "attachment" ||
 							h.Get("X-Content-Type-Options") != "nosniff" || w.Code >= 300 && path != "/gone") {
 							t.Errorf("%s%s of %s for %q is shown, not kept: %d %v", host, path, form, dest, w.Code, h)
 						}
-						mayRun := form != "id_" && host == s.content && dest != "" && dest != "document"
+						mayRun := form != "id_" && host == shown && dest != "" && dest != "document"
 						policy := h.Get("Content-Security-Policy")
 						if (policy != sealed) != mayRun && h.Get("Memento-Datetime") != "" {
 							t.Errorf("%s%s of %s for %q may %s", host, path, form, dest, policy)
 						}
-						if h.Get("Cross-Origin-Resource-Policy") != "same-origin" {
+						if h.Get("Cross-Origin-Resource-Policy") != site {
 							t.Errorf("%s%s of %s for %q is given to other origins", host, path, form, dest)
 						}
 					}
@@ -451,11 +463,11 @@ func TestWhatIsMissingSaysWhyAndWhereToGoOn(t *testing.T) {
 				`rel="prev" href="/web/20260314120000/http://docs.test/"`}, "/gone"},
 		"a page of elsewhere is not led back to": {never, append(html, "Referer", "http://evil.test/"), nil,
 			`rel="prev"`},
-		"in the frame": {"/web/20260315120000mp_/http://docs.test/never", append(html, "Host", "localhost:8091",
-			"Sec-Fetch-Dest", "iframe"), []string{`<a href="/web/20260315120000mp_/http://docs.test/a.css">`,
-			`/static/missing.js`}, `action="/"`},
-		"a capture of nothing leads to others of the page": {"/web/2026mp_/http://docs.test/lost", append(html,
-			"Host", "localhost:8091", "Sec-Fetch-Dest", "iframe"), []string{"is that of another one"}, "missing.js"},
+		"in the frame": {"/never", append(html, "Host", shown, "Sec-Fetch-Dest", "iframe"),
+			[]string{`<a href="http://` + shown + `/a.css">`,
+				`"/.henro/static/missing.js" data-at="/web/20260314120000mp_/http://docs.test/never"`}, `action="/"`},
+		"a capture of nothing leads to others of the page": {"/lost", append(html, "Host", shown, "Sec-Fetch-Dest",
+			"iframe"), []string{"is that of another one"}, "missing.js"},
 		"a picture is told in a word": {"/web/2026im_/http://docs.test/never.png", append(html, "Sec-Fetch-Dest",
 			"image"), []string{"not in this archive"}, "<"},
 	} {
@@ -474,13 +486,15 @@ func TestWhatIsMissingSaysWhyAndWhereToGoOn(t *testing.T) {
 // What our own page of an error is made of is not looked for in the archive.
 func TestThePageOfAnErrorHasItsSheet(t *testing.T) {
 	s := archived(t, warc.Gzip)
-	fields := []string{"Host", "localhost:8091", "Sec-Fetch-Dest", "iframe", "Accept", "text/html"}
-	w := ask(s, "/web/2026mp_/http://docs.test/never", fields...)
+	w := ask(s, "/never", "Host", shown, "Sec-Fetch-Dest", "iframe", "Accept", "text/html")
 	if w.Header().Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("the page of an error says where it is: %v", w.Header())
 	}
 	for _, path := range []string{"/static/replay.css", "/static/missing.js"} {
-		if w := ask(s, path, "Host", "localhost:8091", "Sec-Fetch-Site", "same-origin"); w.Code != 200 {
+		if !strings.Contains(w.Body.String(), `"/.henro`+path+`"`) {
+			t.Errorf("%s is not in %s", path, w.Body)
+		}
+		if w := ask(s, "/.henro"+path, "Host", shown, "Sec-Fetch-Site", "cross-site"); w.Code != 200 {
 			t.Errorf("%s: %d", path, w.Code)
 		}
 	}
@@ -516,11 +530,11 @@ func TestOnlyHTMLRunsScriptsInAFrame(t *testing.T) {
 	for path, isHTML := range map[string]bool{"html": true, "sniffed": true, "joined": true, "xhtml": false,
 		"svg": false, "mixed": false, "plain": false, "nothing": false, "last": false} {
 		for _, dest := range []string{"iframe", "frame", "object", "embed"} {
-			w := ask(s, "/web/2026mp_/http://docs.test/"+path, "Host", s.content, "Sec-Fetch-Dest", dest)
+			w := ask(s, "/"+path, "Host", shown, "Sec-Fetch-Dest", dest)
 			policy := w.Header().Get("Content-Security-Policy")
 			if strings.Contains(policy, "script-src 'none'") == isHTML ||
 				strings.HasSuffix(policy, "sandbox "+sandbox) != isHTML ||
-				!strings.Contains(policy, "frame-src 'self'") {
+				!strings.Contains(policy, "frame-src 'self' http://*.archive.localhost:8091") {
 				t.Errorf("%s in %s: %s", path, dest, policy)
 			}
 			if n := strings.Count(w.Body.String(), "RTCPeerConnection"); isHTML != (n >= 2) {
@@ -532,8 +546,42 @@ func TestOnlyHTMLRunsScriptsInAFrame(t *testing.T) {
 			}
 		}
 	}
-	w := ask(s, "/web/2026mp_/http://docs.test/never", "Host", s.content, "Sec-Fetch-Dest", "iframe")
+	w := ask(s, "/never", "Host", shown, "Sec-Fetch-Dest", "iframe")
 	if policy := w.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "sandbox allow-scripts;") {
 		t.Errorf("the page of an error has the origin of captures: %s", policy)
+	}
+}
+
+// TestAQueryThatOnlyKeepsCachesAwayFindsItsCapture: its value is another one each time that a script runs.
+func TestAQueryThatOnlyKeepsCachesAwayFindsItsCapture(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
+	s := holding(t, t.TempDir(),
+		&warc.Exchange{URI: "http://docs.test/api?a=1&_=1789000000000", Head: []byte(head), Body: []byte("one")},
+		&warc.Exchange{URI: "http://docs.test/api?a=2&_=1789000000000", Head: []byte(head), Body: []byte("two")},
+		&warc.Exchange{URI: "http://docs.test/apis?a=3", Head: []byte(head), Body: []byte("three")})
+	for query, want := range map[string]string{"?a=2&_=1790000000001": "two", "?a=1&cb=x": "one", "?a=2": "two",
+		"?a=3": "", "?_=1": "", "": ""} {
+		w := ask(s, "/api"+query, "Host", shown, "Sec-Fetch-Dest", "empty")
+		if got := w.Body.String(); want != "" && got != want || want == "" && w.Code != 404 {
+			t.Errorf("%q: %d %s, want %q", query, w.Code, got, want)
+		}
+	}
+}
+
+// TestAnotherOriginMayReadAnAnswer asks as a script does before it sends fields of its own, and as it does then.
+func TestAnotherOriginMayReadAnAnswer(t *testing.T) {
+	s := archived(t, warc.Gzip)
+	for from, allowed := range map[string]bool{"http://2026-https-8443.cdn.test.archive.localhost:8091": true,
+		"http://evil.test": false, "null": false, "": false} {
+		r := httptest.NewRequest(http.MethodOptions, "/", nil)
+		r.Host = shown
+		r.Header.Set("Origin", from)
+		r.Header.Set("Access-Control-Request-Headers", "x-a")
+		w := httptest.NewRecorder()
+		s.captures(w, r)
+		if (w.Header().Get("Access-Control-Allow-Origin") == from) != (allowed || from == "") || w.Body.Len() > 0 ||
+			w.Header().Get("Memento-Datetime") != "" {
+			t.Errorf("%q: %d %v", from, w.Code, w.Header())
+		}
 	}
 }

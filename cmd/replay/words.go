@@ -12,6 +12,7 @@ import (
 type words struct {
 	Lang string
 	T    map[string][]string
+	Root string // before the paths of what belongs to the page
 }
 
 // Say returns the words for a thing.
@@ -32,17 +33,20 @@ func (w words) Counted(n int, key string) string {
 }
 
 // wordsFor chooses Japanese or English, as the browser prefers.
-func wordsFor(r *http.Request) words {
+func wordsFor(r *http.Request) (w words) {
+	if isInside(r) {
+		w.Root = inside
+	}
+	w.Lang = "en"
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Language"), ",") {
 		tag, _, _ := strings.Cut(strings.TrimSpace(part), ";")
-		switch primary, _, _ := strings.Cut(strings.ToLower(tag), "-"); primary {
-		case "ja":
-			return words{"ja", said["ja"]}
-		case "en":
-			return words{"en", said["en"]}
+		if primary, _, _ := strings.Cut(strings.ToLower(tag), "-"); primary == "ja" || primary == "en" {
+			w.Lang = primary
+			break
 		}
 	}
-	return words{"en", said["en"]}
+	w.T = said[w.Lang]
+	return w
 }
 
 // said are the words by the language and the thing: the first form, and that for one if it is another.

@@ -30,13 +30,13 @@ EVIL = """<!doctype html><title>evil</title><meta http-equiv=refresh content="1;
 BIG = 12 << 20
 GREEDY = [
     ("text/html", b"<p title='" + b"x" * BIG + b"'>"),
-    ("text/html", b"<img srcset='" + b"a 1x," * (BIG // 5) + b"'>"),
-    ("text/html", b"<base href='http://h.test/" + b"x" * 2000 + b"/'><img srcset='" + b"a 1x," * 50000 + b"'>"),
-    ("text/html", b"<style>" + b"url(a)" * (BIG // 6) + b"</style>"),
+    ("text/html", b"<img srcset='" + b"http:a 1x," * (BIG // 10) + b"'>"),
+    ("text/html", b"<base href='http://h.test/" + b"x" * 2000 + b"/'><img srcset='" + b"http:a 1x," * 22000 + b"'>"),
+    ("text/html", b"<style>" + b"url(http:a)" * (BIG // 11) + b"</style>"),
     ("text/html", b"<noscript>" * (BIG // 10)),
-    ("text/html", b"<iframe srcdoc='" + b"&lt;a href=/x>" * (BIG // 14) + b"'>"),
+    ("text/html", b"<iframe srcdoc='" + b"&lt;a href=http:/x>" * (BIG // 14) + b"'>"),
     ("text/html; charset=utf-16le", b"<\0a\0>\0" * (BIG // 6)),
-    ("text/css", b"url(a)" * (BIG // 6)),
+    ("text/css", b"url(http:a)" * (BIG // 11)),
 ]
 
 if __name__ == "__main__":

@@ -1,0 +1,74 @@
+// Package origin gives each origin of an archive one of its own on this machine, so that scripts of its pages find the
+// paths, the storage and the modules that they had: the name is
+//
+//	TIME-SCHEME[-PORT].HOST.archive.localhost
+//
+// with the moment as in addresses of the Internet Archive (20260314120000), and all behind the origin stays as it was.
+// Browsers look for such names on this machine alone (RFC 6761 6.3), and take their pages for as safe as those of
+// https. All of them are one site, archive.localhost.
+package origin
+
+import (
+	"errors"
+	"strings"
+
+	"henro/messages/weburl"
+	"henro/store/archive/cdxj"
+)
+
+// Under is what all names end in.
+const Under = ".archive.localhost"
+
+// ip6 ends the names of addresses of IPv6, whose colons are hyphens there.
+const ip6 = ".ip6"
+
+// maxName bounds a name, in bytes (RFC 1035 2.3.4).
+const maxName = 253
+
+// ErrNone is returned for what is not the name of an origin.
+var ErrNone = errors.New("not the name of an archived origin")
+
+// Lead returns where a URL is shown as it was at a moment, on a port. It is false for what is no absolute URL of http
+// or https, and for a name that is too long.
+func Lead(stamp, port, href string) (string, bool) {
+	scheme, rest, ok := strings.Cut(href, "://")
+	if !ok || scheme != "http" && scheme != "https" {
+		return "", false
+	}
+	end := strings.IndexAny(rest+"/", "/?#")
+	name, ofHost, _ := strings.Cut(rest[strings.LastIndexByte(rest[:end], '@')+1:end], ":")
+	if strings.HasPrefix(name, "[") {
+		name, ofHost, _ = strings.Cut(rest[1:end], "]")
+		name, ofHost = strings.ReplaceAll(name, ":", "-")+ip6, strings.TrimPrefix(ofHost, ":")
+	}
+	if name = strings.TrimSuffix(name, "."); ofHost != "" {
+		ofHost = "-" + ofHost
+	}
+	shown := stamp + "-" + scheme + ofHost + "." + name + Under
+	return "http://" + shown + ":" + port + rest[end:], name != "" && len(shown) <= maxName
+}
+
+// Read returns the moment and the origin of a name with its port, as the field Host of a request has it: the reverse of
+// Lead. The error is ErrNone, or says that the moment is none.
+func Read(host, port string) (stamp, origin string, err error) {
+	shown, ok := strings.CutSuffix(host, Under+":"+port)
+	label, name, _ := strings.Cut(shown, ".")
+	stamp, label, _ = strings.Cut(label, "-")
+	scheme, ofHost, hasPort := strings.Cut(label, "-")
+	if !ok || name == "" || scheme != "http" && scheme != "https" {
+		return "", "", ErrNone
+	}
+	if _, err := cdxj.ParseStamp(stamp); err != nil {
+		return "", "", err
+	}
+	if address, ok := strings.CutSuffix(name, ip6); ok {
+		name = "[" + strings.ReplaceAll(address, "-", ":") + "]"
+	}
+	if origin = scheme + "://" + name; hasPort {
+		origin += ":" + ofHost
+	}
+	if u, err := weburl.Parse(origin); err != nil || u.Host() != origin {
+		return "", "", ErrNone
+	}
+	return stamp, origin, nil
+}
