@@ -74,12 +74,12 @@ func trySplits(ctx context.Context, out io.Writer, sites []revisitsim.Site, obje
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "budget\tclass\tsplit\tversions\tcaptured\tfirst visits\tfresh\tfound\thalf found\tnine tenths\t"+
-		"visits\tboth waited")
+	fmt.Fprintln(table, "budget\tclass\tsplit\tversions\tcaptured\tfirst visits\tfresh\tfound\thalf found\t"+
+		"nine tenths\tvisits\tboth waited")
 	for _, total := range []bool{false, true} {
 		for _, s := range revisitsim.SumSplits(scores, total) {
-			fmt.Fprintf(table, "%g\t%s\t%s\t%d\t%.1f %%\t%.1f %%\t%.1f %%\t%.1f %%\t%.2f\t%.2f\t%d\t%.0f %%\n", s.Budget,
-				cmp.Or(s.Class, "*"), s.Split, s.Versions, 100*float64(s.Captured)/float64(s.Versions),
+			fmt.Fprintf(table, "%g\t%s\t%s\t%d\t%.1f %%\t%.1f %%\t%.1f %%\t%.1f %%\t%.2f\t%.2f\t%d\t%.0f %%\n",
+				s.Budget, cmp.Or(s.Class, "*"), s.Split, s.Versions, 100*float64(s.Captured)/float64(s.Versions),
 				100*float64(s.First)/float64(s.Pages), 100*s.Fresh/s.Life, 100*s.Found/s.Life, s.Half/float64(s.Sites),
 				s.Most/float64(s.Sites), s.Visits, 100*float64(s.Contested)/float64(max(1, s.Visits)))
 		}
@@ -112,7 +112,8 @@ func coverBySplits(out io.Writer, path string, seeds int, budgets []float64) err
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "%d pages, %d hosts, all visited after %d steps without revisits\n", w.Graph.Pages(),
 		w.Graph.Hosts(), whole)
-	fmt.Fprintln(table, "budget\tsplit\tPageRank at 1/16\t1/8\t1/4\t1/2\t1\t2\tpages at 1\t2\tversions captured by 1\t2")
+	fmt.Fprintln(table,
+		"budget\tsplit\tPageRank at 1/16\t1/8\t1/4\t1/2\t1\t2\tpages at 1\t2\tversions captured by 1\t2")
 	for _, budget := range budgets {
 		for _, split := range revisitsim.Splits() {
 			if split.Losses {

@@ -24,8 +24,8 @@ type Covered struct {
 func CoverBySplit(w *World, share func(asked, bears float64) float64, plan, perVersion float64,
 	steps []int64) []Covered {
 	g := w.Graph
-	s := &splitCrawl{w: w, share: share, plan: plan, hosts: make([]splitHost, g.Hosts()), found: make([]bool, g.Pages()),
-		mean: make([]float64, g.Pages())}
+	s := &splitCrawl{w: w, share: share, plan: plan, hosts: make([]splitHost, g.Hosts()),
+		found: make([]bool, g.Pages()), mean: make([]float64, g.Pages())}
 	rnd := rand.New(rand.NewPCG(1, 11))
 	whole := make([]float64, g.Hosts())
 	for u := range s.mean {
