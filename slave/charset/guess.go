@@ -129,69 +129,67 @@ func multibyte(b []byte) string {
 	return ""
 }
 
-// readEUC reads EUC-JP, which for counting is EUC-KR too.
-func readEUC(b []byte) (t tally) {
-	for i := 0; i < len(b); i++ {
-		c := b[i]
+// twoBytes reads an encoding whose characters beyond ASCII have two bytes. lone is how many bytes of a character begin
+// here that says nothing, 0 for none; pair and count look at the two bytes of any other.
+func twoBytes(b []byte, lone func(c, next byte) int, pair func(c, trail byte) bool,
+	count func(t *tally, c, trail byte)) (t tally) {
+	for i := 0; i+1 < len(b); i++ {
+		c, trail := b[i], b[i+1]
 		if c < 0x80 {
 			continue
 		}
-		if c == 0x8e && i+1 < len(b) && b[i+1] >= 0xa1 && b[i+1] <= 0xdf { // half-width katakana
+		if n := lone(c, trail); n > 0 {
 			t.all++
-			i++
+			i += n - 1
 			continue
 		}
-		if c == 0x8f {
-			i++
-		}
-		if i+1 >= len(b) {
-			break
-		}
-		c, trail := b[i], b[i+1]
-		if c < 0xa1 || c == 0xff || trail < 0xa1 || trail == 0xff {
+		if !pair(c, trail) {
 			t.broken++
 			continue
 		}
 		i++
 		t.all++
-		switch {
-		case c == 0xa4 && trail <= 0xf3, c == 0xa5 && trail <= 0xf6:
-			t.kana++
-			t.common++
-		case c == 0xa1, c == 0xa3, c >= 0xb0 && c <= 0xcf:
-			t.common++
-		}
-		if c >= 0xc9 && c <= 0xd7 {
-			t.late++
-		}
+		count(&t, c, trail)
 	}
 	return t
 }
 
-func readShiftJIS(b []byte) (t tally) {
-	for i := 0; i < len(b); i++ {
-		c := b[i]
+func none(_, _ byte) int { return 0 }
+
+// readEUC reads EUC-JP, which for counting is EUC-KR too.
+func readEUC(b []byte) tally {
+	return twoBytes(b, func(c, next byte) int {
 		switch {
-		case c < 0x80:
-			continue
-		case c >= 0xa1 && c <= 0xdf: // half-width katakana: rare, and all over the place in other encodings
-			t.all++
-			continue
-		case c == 0x80 || c == 0xa0 || c > 0xfc:
-			t.broken++
-			continue
+		case c == 0x8e && next >= 0xa1 && next <= 0xdf: // half-width katakana
+			return 2
+		case c == 0x8f: // of the second plane: three bytes
+			return 3
 		}
-		if i+1 >= len(b) {
-			break
+		return 0
+	}, func(c, trail byte) bool { return c >= 0xa1 && c != 0xff && trail >= 0xa1 && trail != 0xff },
+		func(t *tally, c, trail byte) {
+			switch {
+			case c == 0xa4 && trail <= 0xf3, c == 0xa5 && trail <= 0xf6:
+				t.kana++
+				t.common++
+			case c == 0xa1, c == 0xa3, c >= 0xb0 && c <= 0xcf:
+				t.common++
+			}
+			if c >= 0xc9 && c <= 0xd7 {
+				t.late++
+			}
+		})
+}
+
+func readShiftJIS(b []byte) tally {
+	return twoBytes(b, func(c, _ byte) int {
+		if c >= 0xa1 && c <= 0xdf { // half-width katakana: rare, and all over the place in other encodings
+			return 1
 		}
-		i++
-		trail := b[i]
-		if trail < 0x40 || trail == 0x7f || trail > 0xfc {
-			t.broken++
-			i--
-			continue
-		}
-		t.all++
+		return 0
+	}, func(c, trail byte) bool {
+		return c != 0x80 && c != 0xa0 && c <= 0xfc && trail >= 0x40 && trail != 0x7f && trail <= 0xfc
+	}, func(t *tally, c, trail byte) {
 		switch {
 		case c == 0x82 && trail >= 0x9f && trail <= 0xf1, c == 0x83 && trail <= 0x96:
 			t.kana++
@@ -200,54 +198,27 @@ func readShiftJIS(b []byte) (t tally) {
 			c > 0x88 && c < 0x98:
 			t.common++
 		}
-	}
-	return t
+	})
 }
 
-func readGBK(b []byte) (t tally) {
-	for i := 0; i < len(b); i++ {
-		c := b[i]
-		if c < 0x80 {
-			continue
-		}
-		if i+1 >= len(b) {
-			break
-		}
-		trail := b[i+1]
-		if c == 0x80 || c == 0xff || trail < 0x40 || trail == 0x7f || trail == 0xff {
-			t.broken++
-			continue
-		}
-		i++
-		t.all++
+func readGBK(b []byte) tally {
+	return twoBytes(b, none, func(c, trail byte) bool {
+		return c != 0x80 && c != 0xff && trail >= 0x40 && trail != 0x7f && trail != 0xff
+	}, func(t *tally, c, trail byte) {
 		if trail >= 0xa1 && (c == 0xa1 || c == 0xa3 || c >= 0xb0 && c <= 0xd7) {
 			t.common++
 		}
-	}
-	return t
+	})
 }
 
-func readBig5(b []byte) (t tally) {
-	for i := 0; i < len(b); i++ {
-		c := b[i]
-		if c < 0x80 {
-			continue
-		}
-		if i+1 >= len(b) {
-			break
-		}
-		trail := b[i+1]
-		if c < 0x87 || c == 0xff || trail < 0x40 || trail > 0x7e && trail < 0xa1 || trail == 0xff {
-			t.broken++
-			continue
-		}
-		i++
-		t.all++
+func readBig5(b []byte) tally {
+	return twoBytes(b, none, func(c, trail byte) bool {
+		return c >= 0x87 && c != 0xff && trail >= 0x40 && (trail <= 0x7e || trail >= 0xa1) && trail != 0xff
+	}, func(t *tally, c, _ byte) {
 		if c >= 0xa1 && c <= 0xc6 {
 			t.common++
 		}
-	}
-	return t
+	})
 }
 
 // model is what a language's letters beyond ASCII look like in one alphabet: its letters by frequency.
