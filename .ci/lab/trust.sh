@@ -100,7 +100,7 @@ check_replay_headers() {
 	for path in / /timemap/link/http://secret.test/ '/web/*/http://secret.test/'; do
 		holds "replay: $path is not answered to another site" \
 			[ "$(status "http://127.0.0.1:17690$path" -H 'Sec-Fetch-Site: cross-site' -H 'Sec-Fetch-Dest: empty')" = 403 ]
-		holds "replay: $path is not where captures run" [ "$(status "http://localhost:17691$path")" = 307 ]
+		holds "replay: $path is not where captures run" [ "$(status "http://localhost:17691$path")" = 403 ]
 	done
 	end "$started"
 }

@@ -138,7 +138,7 @@ func compareLive(ctx context.Context, log *logrus.Entry, bar *bar, archive *capt
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return replay.NewServer(archive, replay.DefaultOptions(), log).Serve(ctx, l) })
+	group.Go(func() error { return replay.NewServer(archive, replay.Options{}, log).Serve(ctx, l) })
 	summary := &qa.Summary{}
 	group.Go(func() error {
 		defer cancel()

@@ -25,7 +25,7 @@ import (
 
 func newReplayCommand() *cobra.Command {
 	var listen string
-	o := replay.DefaultOptions()
+	var o replay.Options
 	log := config.Log{Level: "warn"}
 	cmd := &cobra.Command{
 		Use:   "replay [flags] DIR|FILE.wacz",

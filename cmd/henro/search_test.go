@@ -96,7 +96,7 @@ func TestAReplayFindsWordsInTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer archive.Close()
-	server := replay.NewServer(archive, replay.DefaultOptions(), actortest.Log())
+	server := replay.NewServer(archive, replay.Options{}, actortest.Log())
 	ask := func(words string) string {
 		t.Helper()
 		answer := httptest.NewRecorder()

@@ -100,7 +100,7 @@ func TestGreedyCapturesAreShownInBoundedMemory(t *testing.T) {
 	defer a.Close()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	s := NewServer(a, DefaultOptions(), logrus.NewEntry(log))
+	s := NewServer(a, Options{}, logrus.NewEntry(log))
 	defer debug.SetGCPercent(debug.SetGCPercent(25)) // so that what is measured is held, and no garbage
 	runtime.GC()
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}

@@ -55,7 +55,7 @@ func isPlain(r *http.Request) bool {
 
 // asked is the moment and the URL that a capture was asked for; false if none was.
 func (s *Server) asked(r *http.Request) (stamp string, u weburl.URL, ok bool) {
-	if stamp, origin, ok := s.origin(r.Host); ok {
+	if stamp, origin, err := s.captured.Read(r.Host); err == nil {
 		u, err := weburl.Parse(origin + target(r))
 		return stamp, u, err == nil
 	}
@@ -162,7 +162,7 @@ func (s *Server) ways(u weburl.URL, stamp string, own, again bool) (ways []way) 
 	add := func(name string, e cdxj.Entry, at time.Time) {
 		to := "/web/" + cdxj.Stamp(at) + "/" + e.URL
 		if !own {
-			to, _ = s.lead(cdxj.Stamp(at), e.URL)
+			to, _ = s.captured.Lead(cdxj.Stamp(at), e.URL)
 		}
 		ways = append(ways, way{name, to})
 	}

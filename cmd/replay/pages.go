@@ -50,10 +50,10 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, name s
 	if isInside(r) { // the page about what is not archived is within the frame
 		// Without an origin no capture reaches its window. With a referrer our own style sheet would be looked for in
 		// the archive.
-		ancestors = "'self' " + s.shown() + " http://" + s.own + "; sandbox allow-scripts"
+		ancestors = "'self' " + s.captured.All() + " http://" + s.own + "; sandbox allow-scripts"
 		h.Set("Referrer-Policy", "no-referrer")
 	}
-	h.Set("Content-Security-Policy", interiorPolicy+ancestors+"; frame-src "+s.shown())
+	h.Set("Content-Security-Policy", interiorPolicy+ancestors+"; frame-src "+s.captured.All())
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-cache")
 	h.Add("Vary", "Accept-Language")
@@ -411,7 +411,7 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 // frame shows the banner, and below it the capture.
 func (s *Server) frame(w http.ResponseWriter, r *http.Request, u weburl.URL, p captures.Place) error {
 	s.memento(w.Header(), r, u, p)
-	source, _ := s.lead(cdxj.Stamp(p.At), u.String())
+	source, _ := s.captured.Lead(cdxj.Stamp(p.At), u.String())
 	return s.show(w, r, http.StatusOK, "frame.html", struct {
 		page
 		described

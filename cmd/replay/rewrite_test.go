@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/text/encoding/japanese"
 
+	"henro/cmd/replay/origin"
 	"henro/slave/charset"
 )
 
@@ -18,7 +19,7 @@ const (
 
 // leading is where links lead from a capture of the stamp.
 func leading(href string) (string, bool) {
-	return (&Server{content: "localhost:8091"}).lead(stamp, href)
+	return origin.Port("8091").Lead(stamp, href)
 }
 
 func rewritten(t testing.TB, page, encoding string) string {

@@ -31,11 +31,11 @@ func (l Listeners) Asked(address string) (weburl.URL, Asked) {
 	if err != nil || u.Scheme != "http" {
 		return weburl.URL{}, Foreign
 	}
-	if u.Host == l.Own.Addr().String() || u.Host == contentHost(l.Content[0]) {
+	if u.Host == l.Own.Addr().String() {
 		return weburl.URL{}, Ours
 	}
-	_, origin, ok := (&Server{content: contentHost(l.Content[0])}).origin(u.Host)
-	if !ok {
+	_, origin, err := portOf(l.Content[0]).Read(u.Host)
+	if err != nil {
 		return weburl.URL{}, Foreign
 	}
 	page, err := weburl.Parse(origin + u.RequestURI())

@@ -32,15 +32,13 @@ import (
 type Options struct {
 	// NoScripts keeps the scripts of captures from running. Default off: pages that build themselves would stay empty.
 	NoScripts bool
-	// RefreshEvery is how often the merged index takes in files that were finished. Default 30 s. What still grows is
-	// looked at when it is asked for.
-	RefreshEvery time.Duration
 	// Absence says why a URL is missing. Default nil: no state lies beside the archive.
 	Absence func(ctx context.Context, url string) (Absence, error)
 }
 
-// DefaultOptions returns the defaults.
-func DefaultOptions() Options { return Options{RefreshEvery: 30 * time.Second} }
+// refreshEvery is how often the merged index takes in files that were finished. What still grows is looked at when it
+// is asked for.
+const refreshEvery = 30 * time.Second
 
 // Server shows an archive.
 type Server struct {
@@ -51,8 +49,8 @@ type Server struct {
 	// questions to the state, which may read all links, are asked one at a time
 	questions *semaphore.Weighted
 
-	own     string // host and port of our own pages, as they name them
-	content string // host and port of captures; no other name or port is answered there
+	own      string      // host and port of our own pages, as they name them
+	captured origin.Port // of captures
 }
 
 // NewServer returns a Server of an archive.
@@ -69,7 +67,7 @@ type Listeners struct {
 // Serve answers until the context ends, and looks for new files meanwhile.
 func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	s.own = l.Own.Addr().String()
-	s.content = contentHost(l.Content[0])
+	s.captured = portOf(l.Content[0])
 	group, inner := errgroup.WithContext(ctx)
 	serve := func(handler http.HandlerFunc, listeners ...net.Listener) {
 		server := &http.Server{
@@ -89,7 +87,7 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	serve(s.ServeHTTP, l.Own)
 	serve(s.captures, slices.Clone(l.Content)...)
 	group.Go(func() error {
-		tick := time.NewTicker(s.o.RefreshEvery)
+		tick := time.NewTicker(refreshEvery)
 		defer tick.Stop()
 		for {
 			select {
@@ -105,16 +103,15 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	return group.Wait()
 }
 
-// contentHost is the name under which captures live. It is not the one of our own pages, whose name is an address, so
-// that browsers keep the two in different processes.
-func contentHost(l net.Listener) string {
+// portOf is the port at which captures are.
+func portOf(l net.Listener) origin.Port {
 	_, port, _ := net.SplitHostPort(l.Addr().String()) // an address of the system
-	return net.JoinHostPort("localhost", port)
+	return origin.Port(port)
 }
 
 // ownHost is the host of our own pages for a request.
 func (s *Server) ownHost(r *http.Request) string {
-	if r.Host == s.content || strings.HasPrefix(r.Host, "localhost") {
+	if isInside(r) || strings.HasPrefix(r.Host, "localhost") {
 		return s.own
 	}
 	return r.Host
@@ -189,9 +186,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // captures answers in the origins of captures, where their scripts run. There is nothing here but captures and what an
 // error page needs, so that a script finds no list of what is archived, even through a hole in the rewriting.
 func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
-	stamp, as, isShown := s.origin(r.Host)
+	stamp, as, unknown := s.captured.Read(r.Host)
+	isShown := unknown == nil                         // besides, no name is answered here
 	asks := isShown && r.Method == http.MethodOptions // before a script asks
-	if !asks && !admitted(w, r, isShown || r.Host == s.content) || isShown && s.share(w, r) {
+	if !asks && !admitted(w, r, isShown) || s.share(w, r) {
 		return
 	}
 	path := target(r)
@@ -205,14 +203,11 @@ func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var err error
-	switch {
-	case isOwn:
+	if isOwn {
 		r.URL.Path = "/" + within
 		err = s.interior(w, r)
-	case isShown:
+	} else {
 		err = s.live(w, r, stamp, as+path)
-	default: // an address of an earlier henro, or none
-		redirect(w, "http://"+s.own+path, http.StatusTemporaryRedirect)
 	}
 	if err != nil {
 		s.fail(w, r, err)
@@ -325,10 +320,10 @@ const sealed = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-a
 // the one that is put into it.
 func (s *Server) policy(r *http.Request, raw, isHTML bool) string {
 	dest := r.Header.Get("Sec-Fetch-Dest")
-	if _, _, isShown := s.origin(r.Host); raw || !isShown || dest == "" || dest == "document" {
+	if _, _, err := s.captured.Read(r.Host); raw || err != nil || dest == "" || dest == "document" {
 		return sealed
 	}
-	all := "'self' " + s.shown()
+	all := "'self' " + s.captured.All()
 	scripts, sandbox := all+" 'unsafe-inline' 'unsafe-eval' data: blob:", sandbox
 	switch {
 	case !isHTML && (dest == "iframe" || dest == "frame" || dest == "object" || dest == "embed"):
@@ -370,7 +365,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 			h.Add("X-Archive-Orig-Location", f.Value)
 		case name == "location":
 			if to, err := weburl.Href(f.Value, u.String()); err == nil {
-				to, _ = s.lead(stamp, to)
+				to, _ = s.captured.Lead(stamp, to)
 				h.Set("Location", to)
 			}
 		case plain[name]:
@@ -430,7 +425,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 		media = "text/html"
 		h.Set("Content-Security-Policy", s.policy(r, raw, true))
 	}
-	rw := &rewriter{lead: func(href string) (string, bool) { return s.lead(stamp, href) }, base: u.String(),
+	rw := &rewriter{lead: func(href string) (string, bool) { return s.captured.Lead(stamp, href) }, base: u.String(),
 		xml: media != "text/html"}
 	rw.encoding, _ = charset.Detect(h.Get("Content-Type"), begin)
 	rw.enc = charset.Encoding(rw.encoding)

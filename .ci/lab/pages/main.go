@@ -355,7 +355,7 @@ func ours(ctx context.Context, archive *captures.Archive) (qa.Shown, error) {
 	}
 	at := replay.Listeners{Own: own, Content: []net.Listener{content}}
 	log := logrus.New()
-	go func() { _ = replay.NewServer(archive, replay.DefaultOptions(), logrus.NewEntry(log)).Serve(ctx, at) }()
+	go func() { _ = replay.NewServer(archive, replay.Options{}, logrus.NewEntry(log)).Serve(ctx, at) }()
 	return qa.Shown{Address: at.Address, Asked: at.Asked}, nil
 }
 

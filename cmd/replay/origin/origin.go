@@ -28,9 +28,15 @@ const maxName = 253
 // ErrNone is returned for what is not the name of an origin.
 var ErrNone = errors.New("not the name of an archived origin")
 
-// Lead returns where a URL is shown as it was at a moment, on a port. It is false for what is no absolute URL of http
+// Port is the port of this machine at which all of them are, in decimal.
+type Port string
+
+// All are all of them, as a content security policy names them.
+func (p Port) All() string { return "http://*" + Under + ":" + string(p) }
+
+// Lead returns where a URL is shown as it was at a moment. It is false for what is no absolute URL of http
 // or https, and for a name that is too long.
-func Lead(stamp, port, href string) (string, bool) {
+func (p Port) Lead(stamp, href string) (string, bool) {
 	scheme, rest, ok := strings.Cut(href, "://")
 	if !ok || scheme != "http" && scheme != "https" {
 		return "", false
@@ -45,13 +51,13 @@ func Lead(stamp, port, href string) (string, bool) {
 		ofHost = "-" + ofHost
 	}
 	shown := stamp + "-" + scheme + ofHost + "." + name + Under
-	return "http://" + shown + ":" + port + rest[end:], name != "" && len(shown) <= maxName
+	return "http://" + shown + ":" + string(p) + rest[end:], name != "" && len(shown) <= maxName
 }
 
 // Read returns the moment and the origin of a name with its port, as the field Host of a request has it: the reverse of
 // Lead. The error is ErrNone, or says that the moment is none.
-func Read(host, port string) (stamp, origin string, err error) {
-	shown, ok := strings.CutSuffix(host, Under+":"+port)
+func (p Port) Read(host string) (stamp, origin string, err error) {
+	shown, ok := strings.CutSuffix(host, Under+":"+string(p))
 	label, name, _ := strings.Cut(shown, ".")
 	stamp, label, _ = strings.Cut(label, "-")
 	scheme, ofHost, hasPort := strings.Cut(label, "-")

@@ -5,7 +5,10 @@ import (
 	"testing"
 )
 
-const stamp, port = "20260314120000", "8091"
+const (
+	stamp = "20260314120000"
+	port  = Port("8091")
+)
 
 func TestAnOriginIsFoundUnderItsName(t *testing.T) {
 	for href, want := range map[string]string{
@@ -16,12 +19,12 @@ func TestAnOriginIsFoundUnderItsName(t *testing.T) {
 		"http://127.0.0.1:8080/":      "20260314120000-http-8080.127.0.0.1.archive.localhost:8091/",
 		"http://[2001:db8::1]:81/":    "20260314120000-http-81.2001-db8--1.ip6.archive.localhost:8091/",
 	} {
-		got, ok := Lead(stamp, port, href)
+		got, ok := port.Lead(stamp, href)
 		if !ok || got != "http://"+want {
 			t.Errorf("%s: %s, %v, want %s", href, got, ok, want)
 		}
-		host := want[:strings.Index(want, port)+len(port)]
-		at, is, err := Read(host, port)
+		host := want[:strings.Index(want, string(port))+len(port)]
+		at, is, err := port.Read(host)
 		if err != nil || at != stamp || !strings.HasPrefix(strings.ReplaceAll(href, "me:word@", ""), is) {
 			t.Errorf("%s: %s, %s, %v", host, at, is, err)
 		}
@@ -31,7 +34,7 @@ func TestAnOriginIsFoundUnderItsName(t *testing.T) {
 func TestWhatIsNoOriginHasNoName(t *testing.T) {
 	for _, href := range []string{"", "docs.test/", "//docs.test/", "ftp://docs.test/", "http://", "http://:80/",
 		"http://" + strings.Repeat("a.", 110) + "test/"} {
-		if got, ok := Lead(stamp, port, href); ok {
+		if got, ok := port.Lead(stamp, href); ok {
 			t.Errorf("%q: %s", href, got)
 		}
 	}
@@ -41,7 +44,7 @@ func TestWhatIsNoOriginHasNoName(t *testing.T) {
 		"20260314120000-ftp.docs.test.archive.localhost:8091", "x-http.docs.test.archive.localhost:8091",
 		"20260314120000-http-x.docs.test.archive.localhost:8091", "2026-http.x-y.ip6.archive.localhost:8091",
 		"20260314120000-http.docs.test.archive.localhost.evil.test:8091"} {
-		if at, is, err := Read(host, port); err == nil {
+		if at, is, err := port.Read(host); err == nil {
 			t.Errorf("%q is %s, %s", host, at, is)
 		}
 	}
@@ -63,15 +66,15 @@ func FuzzRead(f *testing.F) {
 	f.Add("20260314120000-https-8443.docs.test.archive.localhost:8091")
 	f.Add("2026-http.2001-db8--1.ip6.archive.localhost:8091")
 	f.Fuzz(func(t *testing.T, host string) {
-		at, is, err := Read(host, port)
+		at, is, err := port.Read(host)
 		if err != nil {
 			return
 		}
-		to, ok := Lead(at, port, is+"/")
+		to, ok := port.Lead(at, is+"/")
 		if !ok {
 			return // a name as long as names may be grows when it is written as it is meant
 		}
-		again, still, err := Read(strings.TrimSuffix(strings.TrimPrefix(to, "http://"), "/"), port)
+		again, still, err := port.Read(strings.TrimSuffix(strings.TrimPrefix(to, "http://"), "/"))
 		if err != nil || again != at || still != is {
 			t.Errorf("%q: %s, %s; %s: %s, %s, %v", host, at, is, to, again, still, err)
 		}
