@@ -19,8 +19,7 @@ import (
 // notices, bit 4: what notices announced of the changes) and the revisit.Claims that it names, with its bit 5 how many
 // requests may be under way at once, the number of requisites among the pages, revisit.Trust and revisit.Rates as they
 // marshal themselves. A host of one page takes some 50 bytes, 100 when it has a track record. Before revisit.Trust
-// stands the length of template.Groups, 0 for none, and they as they marshal themselves. Version 6 has no late, and is
-// read; others are not.
+// stands the length of template.Groups, 0 for none, and they as they marshal themselves. Other versions are not read.
 const version = 7
 
 // MarshalBinary returns s.
@@ -85,17 +84,12 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	if len(b) == 0 {
 		return fmt.Errorf("%w: empty", ErrCorrupt)
 	}
-	count := fieldCount
-	switch b[0] {
-	case version:
-	case version - 1:
-		count--
-	default:
+	if b[0] != version {
 		return fmt.Errorf("%w: %d", ErrVersion, b[0])
 	}
 	b = b[1:]
 	var f [fieldCount]uint64
-	for i := range count {
+	for i := range fieldCount {
 		v, used := binary.Uvarint(b)
 		if used <= 0 || i >= 6 && v > math.MaxInt64 {
 			return fmt.Errorf("%w: field %d", ErrCorrupt, i)

@@ -65,7 +65,7 @@ const (
 	Equation4
 )
 
-// Options are the choices of a timetable. Take DefaultOptions or Equation4Options and change fields.
+// Options are the choices of a timetable. Take DefaultOptions and change fields.
 type Options struct {
 	// Estimator gives 1/λ. Default Drift, for the reasons in the package comment.
 	Estimator Estimator
@@ -119,13 +119,6 @@ func DefaultOptions() Options {
 		DriftFactor: 4, DriftThreshold: 6.5,
 		Near: 3,
 	}
-}
-
-// Equation4Options returns the paper's own timetable, with the exponential forgetting that it names as an option.
-func Equation4Options() Options {
-	o := DefaultOptions()
-	o.Estimator, o.Forget = Equation4, 0.9
-	return o
 }
 
 // Validate reports the first field that makes no sense.

@@ -113,7 +113,7 @@ func TestEstimators(t *testing.T) {
 		}
 	}
 	for _, f := range []float64{1, 0.97, 0.95, 0.9} {
-		o := Equation4Options()
+		o := equation4()
 		o.Forget = f
 		t.Logf("(4), forgetting %v: %v", f, measure(o, 1000, 20*day))
 	}
@@ -165,7 +165,7 @@ func TestMLEIsTheMaximumOfTheLikelihood(t *testing.T) {
 }
 
 func TestEquation4(t *testing.T) {
-	o := Equation4Options()
+	o := equation4()
 	o.Forget = 1
 	visits := func(list ...float64) *History { // hours; below 0: unchanged
 		var h History
@@ -291,7 +291,7 @@ func TestPriorShortensLearning(t *testing.T) {
 
 // Last-Modified tells more than a changed digest: the estimate is better after as many visits.
 func TestLastModifiedIsEvidence(t *testing.T) {
-	for _, o := range []Options{DefaultOptions(), Equation4Options()} {
+	for _, o := range []Options{DefaultOptions(), equation4()} {
 		sd := func(use bool) (float64, float64) {
 			rnd := rand.New(rand.NewPCG(*seed, 7))
 			var s stats
@@ -338,7 +338,7 @@ func TestNextIsBoundedWhateverHappened(t *testing.T) {
 	narrow := DefaultOptions()
 	narrow.Min, narrow.Max = time.Minute, time.Minute+time.Second
 	narrow.FirstMin, narrow.FirstMax = narrow.Min, narrow.Min
-	for _, o := range []Options{DefaultOptions(), Equation4Options(), narrow} {
+	for _, o := range []Options{DefaultOptions(), equation4(), narrow} {
 		if err := o.Validate(); err != nil {
 			t.Fatal(err)
 		}
@@ -362,7 +362,7 @@ func FuzzNext(f *testing.F) {
 		int64(0), true)
 	f.Fuzz(func(t *testing.T, interval, total, stable, least, changes, visits, mean, drifting float32, gap, age int64,
 		changed bool) {
-		for _, o := range []Options{DefaultOptions(), Equation4Options()} {
+		for _, o := range []Options{DefaultOptions(), equation4()} {
 			h := History{interval, total, stable, least, changes, visits, mean, drifting}
 			for range 3 {
 				h.Saw(&o, Visit{Gap: time.Duration(gap), Changed: changed, Age: time.Duration(age)})
@@ -547,4 +547,11 @@ func TestExplain(t *testing.T) {
 func (c Change) String() string {
 	return [...]string{"first visit", "not modified", "identical", "trivial change", "slight change",
 		"substantial change", "vanished or back"}[min(c, Vanished)]
+}
+
+// equation4 is the paper's own timetable, with the exponential forgetting that it names as an option.
+func equation4() Options {
+	o := DefaultOptions()
+	o.Estimator, o.Forget = Equation4, 0.9
+	return o
 }

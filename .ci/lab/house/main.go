@@ -78,6 +78,7 @@ var bounds = map[string]int{
 	"fields of protocol.Write":      14,
 	"verbs that henro --help shows": 34,
 	crawlFlags:                      74,
+	fileLines:                       600,
 	docWords:                        73_500,
 	userWords:                       25_000,
 	pageWords:                       2_000,
@@ -90,7 +91,7 @@ var parsers = map[string]bool{"slave/links.Document": true}
 // rooms are packages of features that came after the house was measured: each has a bound of code lines of its own, and
 // what plugs it in counts among those of the house.
 var rooms = map[string]int{
-	"cmd/replay/origin": 95,
+	"cmd/replay/origin": 103,
 	"slave/walls":       330,
 }
 

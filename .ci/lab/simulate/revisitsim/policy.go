@@ -93,8 +93,8 @@ var policies = []entry{
 		{"most", 14, []float64{90, 400}}, {"first", 1, []float64{7, 30}}}},
 	plain("eq2", newExact),
 	own("eq4-cumulative", timetable{o: cumulative()}),
-	own("eq4", timetable{o: revisit.Equation4Options()}),
-	own("eq4+optimal", timetable{o: revisit.Equation4Options(), relief: politeness.Optimal}),
+	own("eq4", timetable{o: equation4()}),
+	own("eq4+optimal", timetable{o: equation4(), relief: politeness.Optimal}),
 	own("drift", timetable{o: revisit.DefaultOptions()}),
 	own("drift+stretch", timetable{o: revisit.DefaultOptions(), relief: politeness.Stretch}),
 	own("drift+delay", timetable{o: revisit.DefaultOptions(), relief: politeness.Delay}),
@@ -145,8 +145,15 @@ func aimedAt(objective revisit.Objective) revisit.Options {
 	return o
 }
 
+// equation4 is the paper's own timetable, with the exponential forgetting that it names as an option.
+func equation4() revisit.Options {
+	o := revisit.DefaultOptions()
+	o.Estimator, o.Forget = revisit.Equation4, 0.9
+	return o
+}
+
 func cumulative() revisit.Options {
-	o := revisit.Equation4Options()
+	o := equation4()
 	o.Forget = 1
 	return o
 }
