@@ -1,7 +1,6 @@
 package politeness
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -721,8 +720,8 @@ func TestTemplateSharesVisitsOutByGroup(t *testing.T) {
 	}
 }
 
-// A host of the version before is read: it has no visits that came late.
-func TestTheVersionBeforeIsRead(t *testing.T) {
+// A host of another version is not read.
+func TestAnotherVersionIsNotRead(t *testing.T) {
 	var s, read State
 	s.Timetable.SetGroups(template.New(time.Unix(1e9, 0)))
 	want, err := s.MarshalBinary()

@@ -31,11 +31,7 @@ restarts.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if len(arguments) == 0 && !forget {
-				all, err := found(&l, cmd, "/api/aliases", (*reading.Crawl).Aliases)
-				if err != nil {
-					return err
-				}
-				return shown(cmd, all, printAliases)
+				return tell(&l, cmd, "/api/aliases", (*reading.Crawl).Aliases, printAliases)
 			}
 			host, of, equals := strings.Cut(strings.Join(arguments, ""), "=")
 			if equals == forget || host == "" {

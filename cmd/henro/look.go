@@ -89,6 +89,16 @@ func found[T any](l *look, cmd *cobra.Command, path string, find func(*reading.C
 	return thing, errors.Join(err, crawl.Close())
 }
 
+// tell prints what is found.
+func tell[T any](l *look, cmd *cobra.Command, path string, find func(*reading.Crawl) (*T, error),
+	words func(io.Writer, *T) error) error {
+	thing, err := found(l, cmd, path, find)
+	if err != nil {
+		return err
+	}
+	return shown(cmd, thing, words)
+}
+
 // answer reads one thing of an open crawl, or, without one, of the running crawl.
 func answer[T any](ctx context.Context, l *look, crawl *reading.Crawl, path string,
 	find func(*reading.Crawl) (*T, error)) (*T, error) {
@@ -109,12 +119,8 @@ func newPageCommand() *cobra.Command {
 			if err := isURL(arguments[0]); err != nil {
 				return err
 			}
-			page, err := found(&l, cmd, "/api/page?url="+url.QueryEscape(arguments[0]),
-				func(c *reading.Crawl) (*reading.PageFound, error) { return c.Page(arguments[0]) })
-			if err != nil {
-				return err
-			}
-			return shown(cmd, page, printPage)
+			return tell(&l, cmd, "/api/page?url="+url.QueryEscape(arguments[0]),
+				func(c *reading.Crawl) (*reading.PageFound, error) { return c.Page(arguments[0]) }, printPage)
 		},
 	}
 	l.register(cmd)
@@ -129,12 +135,8 @@ func newHostCommand() *cobra.Command {
 		Example: "  henro host example.org --dir crawl\n  henro host exclude https://example.org",
 		Args:    takes(1, 1, "which host? henro host example.org"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			host, err := found(&l, cmd, "/api/host?host="+url.QueryEscape(arguments[0]),
-				func(c *reading.Crawl) (*reading.HostFound, error) { return c.Host(arguments[0]) })
-			if err != nil {
-				return err
-			}
-			return shown(cmd, host, printHost)
+			return tell(&l, cmd, "/api/host?host="+url.QueryEscape(arguments[0]),
+				func(c *reading.Crawl) (*reading.HostFound, error) { return c.Host(arguments[0]) }, printHost)
 		},
 	}
 	l.register(cmd)

@@ -40,16 +40,12 @@ and what that costs.`,
 			if connections < 0 {
 				return config.Usage("--connections %d: want 0 or more", connections)
 			}
-			report, err := found(&l, cmd, "/api/report", func(c *reading.Crawl) (*figures.Report, error) {
+			return tell(&l, cmd, "/api/report", func(c *reading.Crawl) (*figures.Report, error) {
 				if connections > 0 {
 					c.Settings.Politeness.Connections = connections
 				}
 				return c.Report(cmd.Context(), time.Now())
-			})
-			if err != nil {
-				return err
-			}
-			return shown(cmd, report, func(w io.Writer, report *figures.Report) error {
+			}, func(w io.Writer, report *figures.Report) error {
 				if to == "" {
 					to = filepath.Join(l.dir, "report")
 				}

@@ -27,12 +27,10 @@ come first, or which rule keeps it out. An unknown URL is judged by the same rul
 					return err
 				}
 			}
-			why, err := found(&l, cmd, "/api/why?of="+url.QueryEscape(arguments[0]),
-				func(c *reading.Crawl) (*reading.WhyFound, error) { return c.Why(cmd.Context(), arguments[0]) })
-			if err != nil {
-				return err
-			}
-			return shown(cmd, why, printWhy)
+			path := "/api/why?of=" + url.QueryEscape(arguments[0])
+			return tell(&l, cmd, path, func(c *reading.Crawl) (*reading.WhyFound, error) {
+				return c.Why(cmd.Context(), arguments[0])
+			}, printWhy)
 		},
 	}
 	l.register(cmd)
