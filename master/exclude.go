@@ -18,7 +18,7 @@ func (n *Node) Exclude(ctx context.Context, host string, on bool) (*HostPosted, 
 	return &HostPosted{u.Host()}, err
 }
 
-// ordered gives a Host the order of a person. It returns how many pages that moved, once it is on disk.
+// ordered gives a Host what an operator decided. It returns how many pages that moved, once it is on disk.
 func ordered(ctx context.Context, n *Node, host string, order any) (count int, err error) {
 	done, err := Ask[*protocol.OrderDone](ctx, n, &protocol.Ordered{Host: host, Order: order})
 	if err != nil {

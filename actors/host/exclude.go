@@ -15,7 +15,7 @@ import (
 // them.
 const heldOff = aDay
 
-// exclude takes the order of a person: the root of the host is on the stop list, for good, or it goes.
+// exclude takes what an operator decided: the root of the host is on the stop list, for good, or it goes.
 func (b *Book) exclude(order *protocol.SetExcluded, reply any) {
 	stops, root := b.judge.known.Stops, b.name+"/"
 	if order.On {

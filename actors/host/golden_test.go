@@ -36,7 +36,7 @@ import (
 //	entries [/a…]      found /page changed=5m                  relax /page /link…
 //	written: all that is to be written, and what follows     written first
 //	exclude | admit    sitemap URL /entry…
-//	alias [of=HOST]: the order of a person    records [/a…]: of the host last asked for    revived COUNT
+//	alias [of=HOST]: what an operator decided    records [/a…]: of the host last asked for    revived COUNT
 //	robots-asked HOST [hops=1]            robots-reported allow|closed|unreachable    robots-late
 //	fact ID SEQ visit /page [status=404] [reason=TIMEOUT] [took=2s] [ago=1s] [retry=1h] [follow] [links=/a,/b@daily]
 //	fact ID SEQ robots [status=503] [reason=…] [retry=1h] [disallow=/x] [delay=9s] [sitemap=URL]

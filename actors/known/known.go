@@ -91,7 +91,7 @@ func Form(disk *store.Partition, name string, key uint64) (*urlrules.Form, error
 type Alias struct {
 	Host string `json:"host"`
 	alias.Beliefs
-	Order *alias.Order `json:"order,omitempty"` // of a person
+	Order *alias.Order `json:"order,omitempty"` // what an operator decided
 }
 
 // AliasOf reads what is known of one host.
@@ -105,7 +105,7 @@ func AliasOf(disk *store.Partition, name string) (a Alias, err error) {
 	return a, err
 }
 
-// EachAlias calls fn for all hosts of a partition of which there is evidence, or the order of a person.
+// EachAlias calls fn for all hosts of a partition of which there is evidence, or that an operator decided on.
 func EachAlias(disk *store.Partition, fn func(*Alias) error) error {
 	names := map[string]struct{}{}
 	for _, note := range []string{host.BeliefsNote, host.OrderNote} {

@@ -311,7 +311,7 @@ func (s *Set) add(kind Kind, name string) {
 	}
 }
 
-// Order takes the order of a person about a rule, whose evidence is forgotten. It fails when there are MaxRules other
+// Order takes what an operator decided about a rule, whose evidence is forgotten. It fails when there are MaxRules other
 // rules with evidence.
 func (s *Set) Order(of Rule, word Word) error {
 	s.begin()
