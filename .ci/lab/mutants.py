@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 MUTANTS = [
-    ("actors/host/lend.go", "\tb.clock.Allow(b.loan.lend.order.NotBefore)\n", "",
+    ("actors/host/lend.go", "\tb.clock.polite.Allow(b.loan.lend.order.NotBefore)\n", "",
      "a host does not wait for others that share its clock"),
     ("actors/host/facts.go", "if fact.Seq != l.processed+1 {", "if fact.Seq <= l.processed {",
      "a fact is taken though the one before it is missing"),
@@ -43,15 +43,25 @@ MUTANTS = [
      "no hosts are wanted in place of those whose leases end"),
     ("slave/slave.go", "+use.resting", "", "a host that rests takes the place of one that is asked"),
     ("slave/gate.go", "if g.free > 0 {", "if true {", "more requests are under way than there are connections"),
-    ("slave/fetcher.go", "\t\tf.rules.client.Rests(f.task.Host, rest)\n\t\tf.place.move(rests)\n",
+    ("slave/fetcher.go", "\t\tf.rules.client.Rests(f.task.Host, rest)\n\t\tf.leave(rests)\n",
      "\t\tf.rules.client.Rests(f.task.Host, rest)\n", "a host that rests is not counted"),
     ("slave/gate.go", "\t\tnext.called()\n", "", "a lease that waits for a connection is not called"),
-    ("actors/politeness/politeness.go", "s.Late() > LateShare || s.passedOver(o.At)", "s.Late() > LateShare",
+    ("actors/politeness/politeness.go", "passedOver := s.next > 0 &&", "passedOver := s.next < 0 &&",
      "a host that is passed over keeps its timetable"),
     ("actors/politeness/options.go", "r := max(o.LeastRatio, 1) + 1", "r := max(o.LeastRatio, 1)",
      "S/C counts from the end of a request"),
     ("master/admit.go", "full := p.occupied+p.added >= float64(c)", "full := false && c > 0", "hosts are added until Σe exceeds C·τ"),
     ("master/admit.go", "!full && p.lost == 0", "!full", "hosts are added though others lose their timetable"),
+    ("actors/politeness/politeness.go", "\tif asked <= bears {\n", "\tif true {\n",
+     "a host that does not bear its timetable gives known pages half of its visits"),
+    ("actors/host/line.go", "turn = math.Mod(turn, 1) + part {", "turn = 0 {",
+     "known pages get no turn while new ones wait"),
+    ("master/lending/way.go", "\t\tname = t.slave\n", "",
+     "a task that is lent whole is shared"),
+    ("master/lending/way.go", "\t\t\td.tasks.reach(lease.Host, told)\n", "",
+     "hosts that a task reaches go to any slave"),
+    ("slave/walls/walls.go", "const wall = 3\n", "const wall = 4\n",
+     "a wall takes a sign more"),
 ]
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -95,4 +105,5 @@ def main():
     sys.exit(survived > 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
