@@ -311,8 +311,8 @@ func (s *Set) add(kind Kind, name string) {
 	}
 }
 
-// Order takes what an operator decided about a rule, whose evidence is forgotten. It fails when there are MaxRules other
-// rules with evidence.
+// Order takes what an operator decided about a rule, whose evidence is forgotten. It fails when there are MaxRules
+// other rules with evidence.
 func (s *Set) Order(of Rule, word Word) error {
 	s.begin()
 	s.add(of.Kind, of.Name)
