@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,11 +28,17 @@ type granted struct {
 	at          time.Time
 }
 
+// grants are what all witnesses note.
+type grants struct {
+	sync.Mutex
+	made []granted
+}
+
 // witness carries the messages of one slave, notes what that is lent, and carries nothing any more once it is cut.
 type witness struct {
 	master, slave *actor.PID
 	name          string
-	all           *[]granted
+	all           *grants
 	cutAt         time.Time // zero: never
 }
 
@@ -46,7 +53,9 @@ func (w *witness) Receive(ctx actor.Context) {
 		root.RequestWithCustomSender(w.master, m, self)
 	case *messages.TaskBatch:
 		for _, task := range m.Tasks {
-			*w.all = append(*w.all, granted{task.Host, w.name, time.Now()})
+			w.all.Lock()
+			w.all.made = append(w.all.made, granted{task.Host, w.name, time.Now()})
+			w.all.Unlock()
 		}
 		root.RequestWithCustomSender(w.slave, m, self)
 	default:
@@ -71,6 +80,7 @@ func islands(w http.ResponseWriter, r *http.Request) {
 // whole, and gives what was lent. After so long the messages of the first slave are lost.
 func lendIslands(t *testing.T, cutAfter time.Duration) (all []granted, begun time.Time, pages uint64) {
 	const islandsCount = 8
+	var noted grants
 	synctest.Test(t, func(t *testing.T) {
 		begun = time.Now()
 		var seeds []string
@@ -98,7 +108,7 @@ func lendIslands(t *testing.T, cutAfter time.Duration) (all []granted, begun tim
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := &witness{master: node.PID(), slave: system.Root.Spawn(props), name: o.Name, all: &all}
+			w := &witness{master: node.PID(), slave: system.Root.Spawn(props), name: o.Name, all: &noted}
 			if i == 0 && cutAfter > 0 {
 				w.cutAt = begun.Add(cutAfter)
 			}
@@ -126,7 +136,7 @@ func lendIslands(t *testing.T, cutAfter time.Duration) (all []granted, begun tim
 	if want := uint64(islandsCount * (5*3 + 1)); pages != want {
 		t.Errorf("%d pages, want %d", pages, want)
 	}
-	return all, begun, pages
+	return noted.made, begun, pages
 }
 
 // holders are the slaves that were lent hosts of each island.
