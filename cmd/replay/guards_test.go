@@ -92,7 +92,7 @@ func TestWhoMayLearnOfTheArchive(t *testing.T) {
 				"Cross-Origin-Resource-Policy": "same-site",
 				"Content-Security-Policy": "default-src " + all + " data: blob: 'unsafe-inline'; script-src " + all +
 					" 'unsafe-inline' 'unsafe-eval' data: blob:; object-src " + all + "; frame-src " + all +
-					" data: blob:; connect-src " + all + " data: blob:; base-uri " + all + "; form-action " + all +
+					"; connect-src " + all + " data: blob:; base-uri " + all + "; form-action " + all +
 					"; frame-ancestors " + all + " http://127.0.0.1:8090; webrtc 'block'; " +
 					"sandbox allow-scripts allow-same-origin allow-forms"}},
 		"the page of an error in its frame": {"/never", 404, []string{"Host", shown, "Sec-Fetch-Dest", "iframe"},

@@ -333,7 +333,7 @@ func (s *Server) policy(r *http.Request, raw, isHTML bool) string {
 		scripts = "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
 	return "default-src " + all + " data: blob: 'unsafe-inline'; script-src " + scripts + "; object-src " + all +
-		"; frame-src " + all + " data: blob:; connect-src " + all + " data: blob:; base-uri " + all +
+		"; frame-src " + all + "; connect-src " + all + " data: blob:; base-uri " + all +
 		"; form-action " + all + "; frame-ancestors " + all + " http://" + s.own + "; webrtc 'block'; " +
 		"sandbox " + sandbox
 }

@@ -83,7 +83,7 @@ const browser = await puppeteer.launch({
   executablePath: chromium,
   args: [
     "--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--no-pings",
-    `--host-resolver-rules=MAP * 127.0.0.1:${live.address().port}, EXCLUDE 127.0.0.1, EXCLUDE localhost`,
+    `--host-resolver-rules=MAP * 127.0.0.1:${live.address().port}, EXCLUDE 127.0.0.1, EXCLUDE *.localhost`,
   ],
   protocolTimeout: 60000,
 });
@@ -131,7 +131,7 @@ try {
   await ours.goto("about:blank");
   came.length = 0;
 
-  const inside = (memento) => until(() => ours.frames().find((f) => f.url().includes(`${stamp(memento.at)}mp_/`) && f.url().startsWith("http://localhost:")));
+  const inside = (memento) => until(() => ours.frames().find((f) => f.url().startsWith(`http://${stamp(memento.at)}-`)));
   await ours.goto(base + "/");
   say((await text(ours.mainFrame())).includes(new URL(page).host), "henro replay: start page lists the site");
   if (screenshots) await ours.screenshot({ path: screenshots + "/replay-sites.png" });
@@ -160,7 +160,7 @@ try {
 
   // A link within, and the banner follows.
   const to = await frame.evaluate(() => {
-    const a = [...document.links].find((a) => a.host === location.host && a.pathname !== location.pathname && /\.html?$/.test(a.pathname) && /mp_\/http/.test(a.pathname));
+    const a = [...document.links].find((a) => a.host === location.host && a.pathname !== location.pathname && /\.html?$/.test(a.pathname));
     a.click();
     return a.href;
   });
@@ -169,7 +169,7 @@ try {
 
   // What a hostile page would try. Every one of these must come to nothing.
   say(came.length === 0, "henro replay: nothing was asked of the live web", came);
-  frame = await until(() => ours.frames().find((f) => f.url().startsWith("http://localhost:")));
+  frame = await until(() => ours.frames().find((f) => f.url().includes(".archive.localhost:")));
   const hostile = "http://live.docs.test:8280";
   await frame.evaluate(async (live, port) => {
     const add = (tag, fields) => document.body.append(Object.assign(document.createElement(tag), fields));

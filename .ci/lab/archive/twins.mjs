@@ -47,8 +47,13 @@ const [line] = await new Promise((done) => createInterface(replay.stdout).once("
 const base = /http:\/\/[^/]+/.exec(line)[0];
 try {
   const page = await browser.newPage();
+  // the frame that shows a URL: of ReplayWeb.page, or of henro, which gives each origin one of its own
+  const showing = (where) => {
+    const u = new URL(where), ours = `-${u.protocol.slice(0, -1)}${u.port && `-${u.port}`}.${u.hostname}.archive.localhost:`;
+    return page.frames().find((f) => f.url().includes(`mp_/${where}`) || f.url().includes(ours) && f.url().endsWith(u.pathname + u.search));
+  };
   const shows = (where, whole) => until(async () => {
-    const frame = page.frames().find((f) => f.url().includes(`mp_/${where}`));
+    const frame = showing(where);
     const text = frame && await frame.evaluate(() => document.title + "\n" + document.body.innerText);
     return text && whole(text) && text;
   });
@@ -82,7 +87,7 @@ try {
   }
   // A page that is not there says why, and leads on, also from a link within a capture.
   await page.goto(`${base}/web/${twin.at}/${origin}/`);
-  const frame = await until(() => page.frames().find((f) => f.url().includes(`mp_/${origin}/`)));
+  const frame = await until(() => showing(`${origin}/`));
   await until(() => frame.evaluate(() => document.links.length));
   await frame.evaluate(() => { document.links[0].href = document.links[0].href.replace("one.html", "never.html"); document.links[0].click(); });
   const led = await until(() => page.url().endsWith("/never.html") && page.evaluate(() => document.body.innerText));

@@ -108,7 +108,7 @@ func (l *lab) run(ctx context.Context, sites []string) error {
 	if err != nil {
 		return err
 	}
-	b, err := qa.Start(ctx, path, fmt.Sprintf("MAP * %s, EXCLUDE 127.0.0.1, EXCLUDE localhost", gone))
+	b, err := qa.Start(ctx, path, fmt.Sprintf("MAP * %s, EXCLUDE 127.0.0.1, EXCLUDE *.localhost", gone))
 	if err != nil {
 		return err
 	}
