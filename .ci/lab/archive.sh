@@ -50,7 +50,7 @@ down() {
 	web=
 }
 serve A=1
-[ -d "$dir/whole/warc" ] || "$dir/bin/henro" crawl --dir "$dir/whole" "${flags[@]}" --seeds "$dir/sites/seeds.txt" | head -n 1
+[ -d "$dir/whole/warc" ] || "$dir/bin/henro" crawl --dir "$dir/whole" "${flags[@]}" --seeds "$dir/sites/seeds.txt" | sed -n 1p
 
 say "the seeds again: not modified, and where the server forgets, identical"
 down
