@@ -54,7 +54,7 @@ MUTANTS = [
     ("master/admit.go", "!full && p.lost == 0", "!full", "hosts are added though others lose their timetable"),
     ("actors/politeness/politeness.go", "\tif asked <= bears {\n", "\tif true {\n",
      "a host that does not bear its timetable gives known pages half of its visits"),
-    ("actors/host/line.go", "turn = math.Mod(turn, 1) + part {", "turn = 0 {",
+    ("actors/host/line.go", "turn = math.Mod(turn, 1) + part {", "turn = math.Mod(0, 1) {",
      "known pages get no turn while new ones wait"),
     ("master/lending/way.go", "\t\tname = t.slave\n", "",
      "a task that is lent whole is shared"),

@@ -209,6 +209,9 @@ try {
     form.submit();
   }, hostile, live.address().port);
   await rest(1000);
+  await ours.goto(`${base}/web/${stamp(last.at)}/${page}`); // for the form may have led to our page of what is missing
+  frame = await inside(last);
+  await until(() => text(frame));
   await frame.evaluate((live) => { location = live + "/location"; }, hostile).catch(() => {});
   await rest(1500);
   say(came.length === 0, "henro replay: nor by a page that tries by pictures, scripts, frames, forms, sockets, windows and by going there", came);
