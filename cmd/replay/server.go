@@ -223,22 +223,25 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, stamp, url string)
 	if err != nil {
 		return &problem{http.StatusBadRequest, err}
 	}
-	at, err := cdxj.ParseStamp(stamp)
-	if err != nil {
-		return err
-	}
 	if r.Header.Get("Sec-Fetch-Dest") == "document" {
 		redirect(w, "http://"+s.own+"/web/"+stamp+"/"+u.String(), http.StatusFound)
 		return nil
 	}
-	p, err := s.archive.Closest(u, at)
-	if errors.Is(err, captures.ErrNotArchived) {
-		p, err = origin.Alike(s.archive, u, at)
-	}
+	at, _ := cdxj.ParseStamp(stamp) // it was read from the name
+	p, err := s.closest(u, at)
 	if err != nil {
 		return err
 	}
 	return s.capture(w, r, u, p, stamp, false)
+}
+
+// closest is the capture of a URL nearest to a moment, or of one that is like it.
+func (s *Server) closest(u weburl.URL, at time.Time) (captures.Place, error) {
+	p, err := s.archive.Closest(u, at)
+	if errors.Is(err, captures.ErrNotArchived) {
+		p, err = origin.Alike(s.archive, u, at)
+	}
+	return p, err
 }
 
 // redirect is http.Redirect, which would clean the double slash out of http://.

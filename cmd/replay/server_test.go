@@ -561,6 +561,9 @@ func TestAQueryThatOnlyKeepsCachesAwayFindsItsCapture(t *testing.T) {
 	for query, want := range map[string]string{"?a=2&_=1790000000001": "two", "?a=1&cb=x": "one", "?a=2": "two",
 		"?a=3": "", "?_=1": "", "": ""} {
 		w := ask(s, "/api"+query, "Host", shown, "Sec-Fetch-Dest", "empty")
+		if told := ask(s, "/capture/20260314120000/http://docs.test/api"+query); told.Code != w.Code {
+			t.Errorf("%q: the banner is told %d of what the frame shows with %d", query, told.Code, w.Code)
+		}
 		if got := w.Body.String(); want != "" && got != want || want == "" && w.Code != 404 {
 			t.Errorf("%q: %d %s, want %q", query, w.Code, got, want)
 		}

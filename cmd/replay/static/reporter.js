@@ -34,7 +34,6 @@ const guide = (w) => {
     for (const e of w.document.querySelectorAll("[src],[href],[data]")) for (const name of ["src", "href", "data"]) if (e[name] === event.blockedURI) e[name] = lead(e[name]);
   });
 };
-guide(self);
 const scrub = (w) => {
   try {
     if (!w || known.has(w.document)) return;
@@ -83,4 +82,5 @@ const guard = (w) => {
   for (const [of, name] of [[w.Element.prototype, "setHTMLUnsafe"], [w.ShadowRoot.prototype, "setHTMLUnsafe"], [w.Document, "parseHTMLUnsafe"]]) delete of[name];
 };
 scrub(self);
+guide(self);
 script.remove();}
