@@ -80,7 +80,7 @@ func Start(ctx context.Context, path, rules string) (*Browser, error) {
 	allocated, end := chromedp.NewExecAllocator(ctx, options...)
 	tab, closeTab := chromedp.NewContext(allocated)
 	b := &Browser{ctx: tab, cancel: func() { closeTab(); end() }, around: map[string]size{}}
-	if err := chromedp.Run(tab); err != nil {
+	if err := chromedp.Do(tab); err != nil {
 		b.cancel()
 		return nil, fmt.Errorf("start %s: %w", path, err)
 	}
@@ -202,46 +202,56 @@ func (b *Browser) look(ctx context.Context, v View) (s *Sight, err error) {
 	tab, cancel := context.WithTimeout(tab, v.Limit)
 	defer cancel()
 	l := &log{number: map[network.RequestID]int{}, open: map[network.RequestID]bool{}, last: time.Now()}
-	chromedp.ListenTarget(tab, l.note)
 	around := b.around[origin(v.Address)]
 	s = &Sight{}
-	err = chromedp.Run(tab, network.Enable(), network.SetCacheDisabled(true),
-		emulation.SetDeviceMetricsOverride(v.Width+around.width, v.Height+around.height, 1, false),
-		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{
-			{Name: "prefers-reduced-motion", Value: "reduce"}, {Name: "prefers-color-scheme", Value: "light"}}),
-		chromedp.ActionFunc(func(ctx context.Context) error {
-			if v.First != "" {
-				if _, err := cdppage.AddScriptToEvaluateOnNewDocument(v.First).Do(ctx); err != nil {
-					return err
-				}
-			}
-			_, _, text, _, err := cdppage.Navigate(v.Address).Do(ctx)
-			if err == nil && text != "" {
-				err = errors.New(text)
+	if err := chromedp.Listen(tab, l.note); err != nil {
+		return nil, err
+	}
+	err = chromedp.Do(tab, send(network.Enable, network.EnableParams{}),
+		send(network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true}),
+		send(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+			Width: v.Width + around.width, Height: v.Height + around.height, DeviceScaleFactor: 1}),
+		send(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+			{Name: "prefers-reduced-motion", Value: "reduce"}, {Name: "prefers-color-scheme", Value: "light"}}}),
+		send(cdppage.AddScriptToEvaluateOnNewDocument,
+			cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: v.First}),
+		chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+			opened, err := cdp.Call(ctx, t, cdppage.Navigate, cdppage.NavigateParams{URL: v.Address})
+			if err == nil && opened.ErrorText != "" {
+				err = errors.New(opened.ErrorText)
 			}
 			return err
 		}),
-		chromedp.ActionFunc(func(ctx context.Context) error {
-			frame, err := settle(ctx, l, v.Frame)
+		chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+			frame, err := settle(ctx, t, l, v.Frame)
 			if err != nil {
 				return err
 			}
 			clip := &cdppage.Viewport{Width: float64(v.Width), Height: float64(v.Height), Scale: 1}
 			if v.Frame != nil {
-				if err := b.fit(ctx, v, frame, clip); err != nil {
+				if err := b.fit(ctx, t, v, frame, clip); err != nil {
 					return err
 				}
 			}
-			if s.Text, err = text(ctx, frame); err != nil {
+			if s.Text, err = text(ctx, t, frame); err != nil {
 				return err
 			}
-			s.Picture, err = cdppage.CaptureScreenshot().WithClip(clip).Do(ctx)
+			picture, err := cdp.Call(ctx, t, cdppage.CaptureScreenshot, cdppage.CaptureScreenshotParams{Clip: clip})
+			s.Picture = picture.Data
 			return err
 		}))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s.Requests = l.requests
 	return s, err
+}
+
+// send makes a step of a command whose answer does not matter.
+func send[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, c, params)
+		return err
+	})
 }
 
 func origin(address string) string {
@@ -251,17 +261,17 @@ func origin(address string) string {
 }
 
 // settle waits until the frame is there and nothing has happened for a while, or until the longest wait is over.
-func settle(ctx context.Context, l *log, wanted func(string) bool) (cdp.FrameID, error) {
+func settle(ctx context.Context, t *chromedp.Target, l *log, wanted func(string) bool) (cdp.FrameID, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	var frame cdp.FrameID
 	for since := time.Now(); ; {
 		if l.isQuiet() || time.Since(since) > maxBusy {
-			tree, err := cdppage.GetFrameTree().Do(ctx)
+			tree, err := cdp.Call(ctx, t, cdppage.GetFrameTree, cdp.Empty{})
 			if err != nil {
 				return "", err
 			}
-			if frame = find(tree, wanted); frame != "" {
+			if frame = find(tree.FrameTree, wanted); frame != "" {
 				return frame, nil
 			}
 			if time.Since(since) > 2*maxBusy {
@@ -289,16 +299,17 @@ func find(tree *cdppage.FrameTree, wanted func(string) bool) cdp.FrameID {
 }
 
 // fit finds where the frame is. If it is not as large as View says, fit notes what is around it and returns errUnfit.
-func (b *Browser) fit(ctx context.Context, v View, frame cdp.FrameID, clip *cdppage.Viewport) error {
-	owner, _, err := dom.GetFrameOwner(frame).Do(ctx)
+func (b *Browser) fit(ctx context.Context, t *chromedp.Target, v View, frame cdp.FrameID,
+	clip *cdppage.Viewport) error {
+	owner, err := cdp.Call(ctx, t, dom.GetFrameOwner, dom.GetFrameOwnerParams{FrameID: frame})
 	if err != nil {
 		return err
 	}
-	box, err := dom.GetBoxModel().WithBackendNodeID(owner).Do(ctx)
+	box, err := cdp.Call(ctx, t, dom.GetBoxModel, dom.GetBoxModelParams{BackendNodeID: owner.BackendNodeID})
 	if err != nil {
 		return err
 	}
-	at := box.Content // x and y of four corners
+	at := box.Model.Content // x and y of four corners
 	clip.X, clip.Y = at[0], at[1]
 	width, height := int64(at[2]-at[0]), int64(at[5]-at[1])
 	if width == v.Width && height == v.Height {
@@ -310,24 +321,24 @@ func (b *Browser) fit(ctx context.Context, v View, frame cdp.FrameID, clip *cdpp
 }
 
 // text is the visible text of a frame, read in an isolated world, which no script of the page can change.
-func text(ctx context.Context, frame cdp.FrameID) (string, error) {
-	world, err := cdppage.CreateIsolatedWorld(frame).Do(ctx)
+func text(ctx context.Context, t *chromedp.Target, frame cdp.FrameID) (string, error) {
+	world, err := cdp.Call(ctx, t, cdppage.CreateIsolatedWorld, cdppage.CreateIsolatedWorldParams{FrameID: frame})
 	if err != nil {
 		return "", err
 	}
 	const visible = `document.fonts.ready.then(() => new Promise(requestAnimationFrame)).then(() =>
 		(document.body ? document.body.innerText : document.documentElement.textContent))`
-	found, exception, err := runtime.Evaluate(visible).WithContextID(world).WithAwaitPromise(true).
-		WithReturnByValue(true).Do(ctx)
+	found, err := cdp.Call(ctx, t, runtime.Evaluate, runtime.EvaluateParams{Expression: visible,
+		ContextID: world.ExecutionContextID, AwaitPromise: new(true), ReturnByValue: new(true)})
 	if err != nil {
 		return "", err
 	}
-	if exception != nil {
-		return "", exception
+	if found.ExceptionDetails != nil {
+		return "", &chromedp.ExceptionError{ExceptionDetails: found.ExceptionDetails}
 	}
-	if len(found.Value) > maxText {
+	if len(found.Result.Value) > maxText {
 		return "", fmt.Errorf("its text has more than %d bytes", maxText)
 	}
 	var s string
-	return s, json.Unmarshal(found.Value, &s)
+	return s, json.Unmarshal(found.Result.Value, &s)
 }

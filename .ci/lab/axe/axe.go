@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"henro/.ci/lab/tab"
 )
 
 // Judge runs the script at path, an axe.min.js, in the page that do acts upon. The error names each rule that the page
 // breaks, with its first place. An empty path judges nothing.
-func Judge(path string, do func(...chromedp.Action) error) error {
+func Judge(path string, do func(...tab.Step) error) error {
 	if path == "" {
 		return nil
 	}
@@ -22,9 +23,9 @@ func Judge(path string, do func(...chromedp.Action) error) error {
 		return err
 	}
 	var answer string
-	if err := do(chromedp.Evaluate(string(script)+";0", nil),
-		chromedp.Evaluate(`axe.run({preload: false}).then(r => JSON.stringify(r.violations))`, &answer,
-			func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) })); err != nil {
+	if err := do(chromedp.Evaluate[chromedp.Void](string(script)+";0"),
+		tab.Evaluate(`axe.run({preload: false}).then(r => JSON.stringify(r.violations))`, &answer,
+			chromedp.EvalAwaitPromise)); err != nil {
 		return fmt.Errorf("axe: %w", err)
 	}
 	var broken []struct {

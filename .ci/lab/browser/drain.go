@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"henro/.ci/lab/process"
+	"henro/.ci/lab/tab"
 )
 
 // slave is one of three, in a process of its own.
@@ -102,7 +103,7 @@ func (b *browser) visits(s slave) (float64, error) {
 
 // hostsOf are the hosts that the page of nodes shows with a slave.
 func (b *browser) hostsOf(name string) (hosts []string, err error) {
-	err = b.do(chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll("li.card")].filter(c => `+
+	err = b.do(tab.Evaluate(fmt.Sprintf(`[...document.querySelectorAll("li.card")].filter(c => `+
 		`c.querySelector("h2").textContent.trim().startsWith(%q)).flatMap(c => [...c.querySelectorAll(".chips `+
 		`a")].map(a => a.textContent))`, name), &hosts))
 	return hosts, err
@@ -115,8 +116,8 @@ func (b *browser) press(action, name, said string) error {
 	var last error
 	err := until(b.ctx, func() bool {
 		text := ""
-		if last = b.do(b.to("/nodes"), chromedp.Focus(button, chromedp.ByQuery), chromedp.KeyEvent("\r"),
-			chromedp.WaitVisible(".said", chromedp.ByQuery)); last == nil {
+		if last = b.do(b.to("/nodes"), chromedp.Focus(chromedp.CSS(button)), chromedp.KeyEvent("\r"),
+			chromedp.WaitVisible(chromedp.CSS(".said"))); last == nil {
 			text, last = b.text(".said")
 		}
 		return last == nil && strings.Contains(text, said)
@@ -145,8 +146,7 @@ func (b *browser) drain() error {
 	}); err != nil {
 		return fmt.Errorf("every slave has hosts: %w", err)
 	}
-	if err := b.do(b.to("/nodes"), chromedp.WaitVisible("li.card:nth-of-type(3) .boxes",
-		chromedp.ByQuery)); err != nil {
+	if err := b.do(b.to("/nodes"), chromedp.WaitVisible(chromedp.CSS("li.card:nth-of-type(3) .boxes"))); err != nil {
 		return fmt.Errorf("mailboxes of three slaves: %w", err)
 	}
 	var had []string
@@ -159,7 +159,7 @@ func (b *browser) drain() error {
 	if err := b.press("drain", drained.name, "gives its hosts back"); err != nil {
 		return fmt.Errorf("drain %s: %w", drained.name, err)
 	}
-	if err := b.do(chromedp.WaitVisible(".tag.s-drained", chromedp.ByQuery)); err != nil { // by the stream of events
+	if err := b.do(chromedp.WaitVisible(chromedp.CSS(".tag.s-drained"))); err != nil { // by the stream of events
 		return fmt.Errorf("%s is drained: %w", drained.name, err)
 	}
 	if b.pictures != "" {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/chromedp/chromedp"
+
+	"henro/.ci/lab/tab"
 )
 
 // everywhere takes pictures of a page as everybody may see it: wide and narrow, light and dark, in both languages.
@@ -21,7 +23,7 @@ func (b *browser) everywhere(name string, show func() error) error {
 					return fmt.Errorf("%s: %w", name, err)
 				}
 				var png []byte
-				if err := b.do(chromedp.FullScreenshot(&png, 100)); err != nil {
+				if err := b.do(tab.Into(&png, chromedp.FullScreenshot(100))); err != nil {
 					return fmt.Errorf("%s: %w", name, err)
 				}
 				file := fmt.Sprintf("%s-%d-%s-%s.png", name, width, scheme, language)

@@ -23,6 +23,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"henro/.ci/lab/axe"
+	"henro/.ci/lab/tab"
 	"henro/store/report/changes"
 )
 
@@ -40,14 +41,13 @@ type browser struct {
 }
 
 func open(ctx context.Context, t *trial) (*browser, error) {
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.WindowSize(1280, 860),
-		chromedp.WSURLReadTimeout(patience))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.WindowSize(1280, 860))
 	ctx, endAll := chromedp.NewExecAllocator(ctx, options...)
 	ctx, end := chromedp.NewContext(ctx)
 	b := &browser{trial: t, ctx: ctx, close: func() { end(); endAll() }, sent: map[string]time.Time{},
 		bases: []string{t.base}}
-	chromedp.ListenTarget(ctx, b.hear)
-	err := chromedp.Run(ctx, network.Enable(), cdplog.Enable(), runtime.Enable())
+	err := errors.Join(chromedp.Listen(ctx, b.hear), chromedp.Do(ctx, tab.Send(network.Enable, network.EnableParams{}),
+		tab.Send(cdplog.Enable, cdp.Empty{}), tab.Send(runtime.Enable, cdp.Empty{})))
 	if err != nil {
 		b.close()
 		return nil, fmt.Errorf("start Chromium: %w", err)
@@ -70,7 +70,7 @@ func (b *browser) hear(event any) {
 			b.said = append(b.said, fmt.Sprintf("%s: %s", e.Type, argument.Value))
 		}
 	case *runtime.EventExceptionThrown:
-		b.said = append(b.said, e.ExceptionDetails.Error())
+		b.said = append(b.said, (&chromedp.ExceptionError{ExceptionDetails: e.ExceptionDetails}).Error())
 	case *cdplog.EventEntryAdded:
 		if strings.HasPrefix(e.Entry.URL, b.base+"/events") && strings.Contains(e.Entry.Text, "net::ERR_") {
 			return // a stream that broke off since one end stood still; it is opened again
@@ -79,11 +79,11 @@ func (b *browser) hear(event any) {
 	}
 }
 
-func (b *browser) do(actions ...chromedp.Action) error {
+func (b *browser) do(actions ...tab.Step) error {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	for {
-		err := chromedp.Run(ctx, actions...)
+		err := chromedp.Do(ctx, actions...)
 		if err == nil || ctx.Err() != nil || !renewed(err) {
 			return err
 		}
@@ -98,14 +98,14 @@ func renewed(err error) bool {
 		strings.Contains(said.Message, "box model") || strings.Contains(said.Message, "is not attached"))
 }
 
-func (b *browser) to(path string) chromedp.Action { return chromedp.Navigate(b.base + path) }
+func (b *browser) to(path string) tab.Step { return chromedp.Navigate(b.base + path) }
 
 // text reads what an element says, in one look: between two of them a newer one may take its place, and the older says
 // nothing then.
 func (b *browser) text(selector string) (text string, err error) {
 	look := fmt.Sprintf("document.querySelector(%q)?.innerText.trim() ?? ''", selector)
 	if late := until(b.ctx, func() bool {
-		err = b.do(chromedp.Evaluate(look, &text))
+		err = b.do(tab.Evaluate(look, &text))
 		return err == nil && text != ""
 	}); late != nil {
 		err = errors.Join(err, fmt.Errorf("%s says nothing: %w", selector, late))
@@ -114,7 +114,7 @@ func (b *browser) text(selector string) (text string, err error) {
 }
 
 func (b *browser) figuresMove() error {
-	if err := b.do(b.to("/"), chromedp.WaitVisible("#chart .uplot canvas", chromedp.ByQuery)); err != nil {
+	if err := b.do(b.to("/"), chromedp.WaitVisible(chromedp.CSS("#chart .uplot canvas"))); err != nil {
 		return err
 	}
 	before, err := b.text("[data-figure=pages] .note")
@@ -133,12 +133,12 @@ func (b *browser) findHost() error {
 	if err := until(b.ctx, func() bool {
 		var path string
 		return b.do(chromedp.KeyEvent("g"), chromedp.KeyEvent("h"), chromedp.Sleep(300*time.Millisecond),
-			chromedp.Evaluate("location.pathname", &path)) == nil && path == "/hosts"
+			tab.Evaluate("location.pathname", &path)) == nil && path == "/hosts"
 	}); err != nil {
 		return fmt.Errorf("g h: %w", err)
 	}
-	if err := b.do(b.to("/hosts"), chromedp.WaitVisible(".hosts tbody tr:nth-child(9) th a",
-		chromedp.ByQuery)); err != nil {
+	if err := b.do(b.to("/hosts"),
+		chromedp.WaitVisible(chromedp.CSS(".hosts tbody tr:nth-child(9) th a"))); err != nil {
 		return err
 	}
 	first, err := b.text(".hosts tbody tr:nth-child(9) th a")
@@ -146,18 +146,17 @@ func (b *browser) findHost() error {
 		return err
 	}
 	name, _, _ := strings.Cut(first, ".")
-	if err := b.do(chromedp.KeyEvent("/"), chromedp.WaitReady("#q:focus", chromedp.ByQuery),
+	if err := b.do(chromedp.KeyEvent("/"), chromedp.WaitReady(chromedp.CSS("#q:focus")),
 		// chromedp types the slash although the page forbids it, which no keyboard does
-		chromedp.Evaluate(`document.getElementById("q").value = ""`, nil),
-		chromedp.KeyEvent(name+kb.Enter), chromedp.WaitVisible("input[value='"+name+"']",
-			chromedp.ByQuery)); err != nil {
+		chromedp.Evaluate[chromedp.Void](`document.getElementById("q").value = ""`),
+		chromedp.KeyEvent(name+kb.Enter), chromedp.WaitVisible(chromedp.CSS("input[value='"+name+"']"))); err != nil {
 		return fmt.Errorf("search for %s: %w", name, err)
 	}
 	if found, err := b.text(".hosts tbody"); err != nil || !strings.Contains(found, first) {
 		return errors.Join(err, fmt.Errorf("the search for %s shows %q", name, found))
 	}
-	if err := b.do(chromedp.Focus(".hosts tbody th a", chromedp.ByQuery), chromedp.KeyEvent(kb.Enter),
-		chromedp.WaitVisible(".crumbs", chromedp.ByQuery)); err != nil {
+	if err := b.do(chromedp.Focus(chromedp.CSS(".hosts tbody th a")), chromedp.KeyEvent(kb.Enter),
+		chromedp.WaitVisible(chromedp.CSS(".crumbs"))); err != nil {
 		return err
 	}
 	if title, err := b.text("h1"); err != nil || title != first {
@@ -167,7 +166,7 @@ func (b *browser) findHost() error {
 	var life string
 	err = until(b.ctx, func() bool {
 		err := b.do(b.to("/page?url="+url.QueryEscape("http://"+first+"/")),
-			chromedp.WaitVisible(".life", chromedp.ByQuery))
+			chromedp.WaitVisible(chromedp.CSS(".life")))
 		if err == nil {
 			life, err = b.text(".life")
 		}
@@ -194,7 +193,7 @@ func (b *browser) sentAt(path string) time.Time {
 }
 
 func (b *browser) pause() error {
-	if err := b.do(b.to("/"), chromedp.Click("#pause", chromedp.ByQuery)); err != nil {
+	if err := b.do(b.to("/"), chromedp.Click(chromedp.CSS("#pause"))); err != nil {
 		return err
 	}
 	if err := b.state("Paused"); err != nil {
@@ -203,7 +202,7 @@ func (b *browser) pause() error {
 	if err := b.silent(b.ctx, b.sentAt("/do/pause"), ""); err != nil {
 		return err
 	}
-	if err := b.do(chromedp.Click("#resume", chromedp.ByQuery)); err != nil {
+	if err := b.do(chromedp.Click(chromedp.CSS("#resume"))); err != nil {
 		return err
 	}
 	resumed := time.Now()
@@ -218,10 +217,10 @@ func (b *browser) addSeed() error {
 	if before, err := b.requests(time.Time{}, host); err != nil || before > 0 {
 		return errors.Join(err, fmt.Errorf("%s was asked %d times before", host, before))
 	}
-	if err := b.do(b.to("/"), chromedp.Click("#seeds", chromedp.ByQuery),
-		chromedp.SendKeys("#seed-text", b.late, chromedp.ByQuery),
-		chromedp.Click(".sheet button.primary", chromedp.ByQuery),
-		chromedp.WaitVisible(".said", chromedp.ByQuery)); err != nil {
+	if err := b.do(b.to("/"), chromedp.Click(chromedp.CSS("#seeds")),
+		chromedp.SendKeys(chromedp.CSS("#seed-text"), b.late),
+		chromedp.Click(chromedp.CSS(".sheet button.primary")),
+		chromedp.WaitVisible(chromedp.CSS(".said"))); err != nil {
 		return err
 	}
 	return until(b.ctx, func() bool { // its robots.txt, and a page
@@ -255,7 +254,8 @@ func (b *browser) withoutScript() error {
 	if err := cmp.Or(os.MkdirAll(folder, 0o755), changes.Append(folder, []changes.Change{change})); err != nil {
 		return err
 	}
-	if err := b.do(emulation.SetScriptExecutionDisabled(true)); err != nil {
+	if err := b.do(tab.Send(emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: true})); err != nil {
 		return err
 	}
 	for _, view := range everyPage {
@@ -263,31 +263,34 @@ func (b *browser) withoutScript() error {
 			return fmt.Errorf("%s: %w", view, err)
 		}
 		var html string
-		if err := b.do(chromedp.OuterHTML("main", &html, chromedp.ByQuery)); err != nil || len(html) < 400 {
+		if err := b.do(tab.Into(&html, chromedp.OuterHTML(chromedp.CSS("main")))); err != nil || len(html) < 400 {
 			return errors.Join(err, fmt.Errorf("%s has little to say: %q", view, html))
 		}
 	}
 	for _, step := range []struct{ button, then string }{{"#pause", "#resume"}, {"#resume", "#pause"}} {
-		if err := b.do(b.to("/"), chromedp.Click(step.button, chromedp.ByQuery),
-			chromedp.WaitVisible(".said", chromedp.ByQuery)); err != nil {
+		if err := b.do(b.to("/"), chromedp.Click(chromedp.CSS(step.button)),
+			chromedp.WaitVisible(chromedp.CSS(".said"))); err != nil {
 			return fmt.Errorf("press %s: %w", step.button, err)
 		}
 		if err := until(b.ctx, func() bool { // without a script a page is as it was when it was asked for
-			var nodes []*cdp.Node
-			err := b.do(b.to("/"), chromedp.Nodes(step.then, &nodes, chromedp.ByQueryAll, chromedp.AtLeast(0)))
+			var nodes []*chromedp.Node
+			err := b.do(b.to("/"), tab.Into(&nodes, chromedp.Nodes(chromedp.CSSAll(step.then), chromedp.AtLeast(0))))
 			return err == nil && len(nodes) == 1
 		}); err != nil {
 			return fmt.Errorf("%s after %s was pressed: %w", step.then, step.button, err)
 		}
 	}
-	return b.do(emulation.SetScriptExecutionDisabled(false))
+	return b.do(tab.Send(emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: false}))
 }
 
 // looks at pages in a scheme of colours and a language.
 func (b *browser) look(scheme, language string, width, height int64) error {
-	return b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme",
-		Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}),
-		network.SetExtraHTTPHeaders(network.Headers{"Accept-Language": language}),
+	return b.do(tab.Send(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme},
+			{Name: "prefers-reduced-motion", Value: "reduce"}}}),
+		tab.Send(network.SetExtraHTTPHeaders,
+			network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": language}}),
 		chromedp.EmulateViewport(width, height))
 }
 
@@ -300,11 +303,11 @@ func (b *browser) accessible() error {
 				width, height = 390, 844
 			}
 			if err := errors.Join(b.look(scheme, []string{"en", "ja"}[j], width, height),
-				b.do(b.to(b.path(view)), chromedp.WaitReady("footer", chromedp.ByQuery))); err != nil {
+				b.do(b.to(b.path(view)), chromedp.WaitReady(chromedp.CSS("footer")))); err != nil {
 				return err
 			}
 			hold := `document.getElementById("hold").click()` // no part is to be replaced while it is judged
-			if err := errors.Join(b.do(chromedp.Evaluate(hold, nil)), axe.Judge(b.axe, b.do)); err != nil {
+			if err := errors.Join(b.do(chromedp.Evaluate[chromedp.Void](hold)), axe.Judge(b.axe, b.do)); err != nil {
 				all = append(all, fmt.Errorf("%s %s: %w", view, scheme, err))
 			}
 		}
@@ -316,7 +319,7 @@ func (b *browser) screenshots() error {
 	for _, view := range everyPage {
 		name := cmp.Or(strings.Trim(view, "/"), "now")
 		if err := b.everywhere(name, func() error {
-			return b.do(b.to(b.path(view)), chromedp.WaitReady("footer", chromedp.ByQuery),
+			return b.do(b.to(b.path(view)), chromedp.WaitReady(chromedp.CSS("footer")),
 				chromedp.Sleep(2*time.Second))
 		}); err != nil {
 			return err
@@ -348,7 +351,8 @@ type picture struct {
 func (b *browser) take(p picture) error {
 	var png []byte
 	if err := errors.Join(b.look(p.scheme, p.language, p.width, p.height),
-		b.do(b.to(b.path(p.view)), chromedp.Sleep(3*time.Second), chromedp.CaptureScreenshot(&png))); err != nil {
+		b.do(b.to(b.path(p.view)), chromedp.Sleep(3*time.Second),
+			tab.Into(&png, chromedp.CaptureScreenshot()))); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(b.pictures, p.name+".png"), png, 0o644)
@@ -377,46 +381,46 @@ func (b *browser) quiet() error {
 func (b *browser) drillDown() error {
 	for _, column := range []string{"errors", "took", "asked", "waiting"} {
 		head := ".hosts thead a[href*='sort=-" + column + "&']"
-		if err := b.do(b.to("/hosts?sort=host"), chromedp.Click(head, chromedp.ByQuery),
-			chromedp.WaitVisible(".hosts thead th[aria-sort=descending]", chromedp.ByQuery)); err != nil {
+		if err := b.do(b.to("/hosts?sort=host"), chromedp.Click(chromedp.CSS(head)),
+			chromedp.WaitVisible(chromedp.CSS(".hosts thead th[aria-sort=descending]"))); err != nil {
 			return fmt.Errorf("sort by %s: %w", column, err)
 		}
 	}
 	if err := until(b.ctx, func() bool {
 		var there bool
-		err := b.do(b.to("/"), chromedp.Evaluate("!!document.querySelector('#errors tbody td a')", &there))
+		err := b.do(b.to("/"), tab.Evaluate("!!document.querySelector('#errors tbody td a')", &there))
 		return err == nil && there
 	}); err != nil {
 		return fmt.Errorf("no error on the first page: %w", err)
 	}
-	if err := b.do(chromedp.Click("#errors tbody th a", chromedp.ByQuery), chromedp.WaitVisible(".hosts tbody tr",
-		chromedp.ByQuery)); err != nil {
+	if err := b.do(chromedp.Click(chromedp.CSS("#errors tbody th a")),
+		chromedp.WaitVisible(chromedp.CSS(".hosts tbody tr"))); err != nil {
 		return fmt.Errorf("the hosts of a cause: %w", err)
 	}
-	if err := b.do(b.to("/"), chromedp.Click("#errors tbody td a", chromedp.ByQuery),
-		chromedp.WaitVisible("#urls tbody tr th a", chromedp.ByQuery)); err != nil {
+	if err := b.do(b.to("/"), chromedp.Click(chromedp.CSS("#errors tbody td a")),
+		chromedp.WaitVisible(chromedp.CSS("#urls tbody tr th a"))); err != nil {
 		return fmt.Errorf("the URLs of a cause: %w", err)
 	}
-	return b.do(b.to("/fetches"), chromedp.WaitVisible("#latest tbody tr th a", chromedp.ByQuery))
+	return b.do(b.to("/fetches"), chromedp.WaitVisible(chromedp.CSS("#latest tbody tr th a")))
 }
 
 // revisit has the pages of a host visited now.
 func (b *browser) revisit() error {
 	name := strings.TrimSuffix(b.seeds[2], "/")
-	return b.do(b.to("/host?name="+url.QueryEscape(name)), chromedp.Click("#revisit", chromedp.ByQuery),
-		chromedp.Click(".menu[open] .sheet button", chromedp.ByQuery), chromedp.WaitVisible(".said", chromedp.ByQuery))
+	return b.do(b.to("/host?name="+url.QueryEscape(name)), chromedp.Click(chromedp.CSS("#revisit")),
+		chromedp.Click(chromedp.CSS(".menu[open] .sheet button")),
+		chromedp.WaitVisible(chromedp.CSS(".said")))
 }
 
 func (b *browser) exclude() error {
 	name := strings.TrimSuffix(b.seeds[1], "/")
 	host := strings.TrimPrefix(name, "http://")
-	if err := b.do(b.to("/host?name="+url.QueryEscape(name)), chromedp.Click("#exclude", chromedp.ByQuery),
-		chromedp.Click(".sheet .danger", chromedp.ByQuery), chromedp.WaitVisible("#admit",
-			chromedp.ByQuery)); err != nil {
+	if err := b.do(b.to("/host?name="+url.QueryEscape(name)), chromedp.Click(chromedp.CSS("#exclude")),
+		chromedp.Click(chromedp.CSS(".sheet .danger")), chromedp.WaitVisible(chromedp.CSS("#admit"))); err != nil {
 		return err
 	}
 	if err := b.silent(b.ctx, b.sentAt("/do/exclude"), host); err != nil {
 		return err
 	}
-	return b.do(chromedp.Click("#admit", chromedp.ByQuery), chromedp.WaitVisible("#exclude", chromedp.ByQuery))
+	return b.do(chromedp.Click(chromedp.CSS("#admit")), chromedp.WaitVisible(chromedp.CSS("#exclude")))
 }

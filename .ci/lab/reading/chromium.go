@@ -22,7 +22,7 @@ func browser(ctx context.Context) (context.Context, func(), error) {
 	}
 	ctx, end := chromedp.NewExecAllocator(ctx, options...)
 	ctx, closeTab := chromedp.NewContext(ctx)
-	return ctx, func() { closeTab(); end() }, chromedp.Run(ctx)
+	return ctx, func() { closeTab(); end() }, chromedp.Do(ctx)
 }
 
 // parseHTML is parse5.mjs for Chromium's own parser, whose scripts are off too.

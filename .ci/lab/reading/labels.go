@@ -18,6 +18,7 @@ import (
 	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 
+	"henro/.ci/lab/tab"
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/slave/charset"
@@ -241,7 +242,7 @@ func (l *lab) labels(ctx context.Context) (bool, error) {
 	for i, m := range documents {
 		base := fmt.Sprintf("http://%s/%d", listener.Addr(), i)
 		var theirs read
-		err := chromedp.Run(ctx, chromedp.Navigate(base), chromedp.Evaluate(`({Charset: document.characterSet,
+		err := chromedp.Do(ctx, chromedp.Navigate(base), tab.Evaluate(`({Charset: document.characterSet,
 			Title: document.title, Links: [...document.links].map((a) => a.href)})`, &theirs))
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", m.what, err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"henro/.ci/lab/tab"
 	"henro/messages/outlink"
 	"henro/slave/links"
 )
@@ -174,7 +175,7 @@ func (l *lab) mutilated(ctx context.Context, folders []string) (bool, error) {
 					return false, err
 				}
 				ask := "(" + parseHTML + ")(" + string(page) + ")"
-				if err := chromedp.Run(ctx, chromedp.Evaluate(ask, &browsers)); err != nil {
+				if err := chromedp.Do(ctx, tab.Evaluate(ask, &browsers)); err != nil {
 					return false, err
 				}
 			}

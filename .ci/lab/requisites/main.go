@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"henro/.ci/lab/tab"
 	"henro/slave/links/linkstest"
 )
 
@@ -87,12 +88,10 @@ func load() ([]string, error) {
 	defer cancel()
 	ctx, cancel = context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	err = chromedp.Run(ctx, chromedp.Navigate("http://"+near.Addr().String()+"/index.html"),
-		chromedp.Sleep(5*time.Second), // what scripts, frames and scrolling load
-		chromedp.ActionFunc(func(ctx context.Context) error {
-			_, _, _, _, err := page.GetAppManifest().Do(ctx) // a window reads it, a headless browser does not
-			return err
-		}), chromedp.Sleep(time.Second))
+	err = chromedp.Do(ctx, chromedp.Navigate("http://"+near.Addr().String()+"/index.html"),
+		chromedp.Sleep(5*time.Second),                              // what scripts, frames and scrolling load
+		tab.Send(page.GetAppManifest, page.GetAppManifestParams{}), // a window reads it, a headless browser does not
+		chromedp.Sleep(time.Second))
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ import (
 
 	cdplog "github.com/chromedp/cdproto/log"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -30,6 +31,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"henro/.ci/lab/axe"
+	"henro/.ci/lab/tab"
 )
 
 // patience is how long a loaded machine may take for one page.
@@ -84,14 +86,15 @@ func (b *browser) run(dir string) (err error) {
 	if err != nil || len(pages) == 0 {
 		return errors.Join(err, fmt.Errorf("%d pages in %s", len(pages), b.dir))
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.WSURLReadTimeout(patience))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox)
 	ctx, endAll := chromedp.NewExecAllocator(context.Background(), options...)
 	defer endAll()
 	ctx, end := chromedp.NewContext(ctx)
 	defer end()
 	b.ctx = ctx
-	chromedp.ListenTarget(ctx, b.hear)
-	if err := chromedp.Run(ctx, network.Enable(), cdplog.Enable(), runtime.Enable()); err != nil {
+	if err := errors.Join(chromedp.Listen(ctx, b.hear), chromedp.Do(ctx,
+		tab.Send(network.Enable, network.EnableParams{}), tab.Send(cdplog.Enable, cdp.Empty{}),
+		tab.Send(runtime.Enable, cdp.Empty{}))); err != nil {
 		return fmt.Errorf("start Chromium: %w", err)
 	}
 	return errors.Join(b.all(pages), b.quiet(len(pages)))
@@ -105,8 +108,8 @@ func (b *browser) all(pages []string) (failed error) {
 		}
 	}
 	for i, look := range looks {
-		if err := b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{
-			{Name: "prefers-color-scheme", Value: look.scheme}}),
+		if err := b.do(tab.Send(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}}}),
 			chromedp.EmulateViewport(look.width, look.height)); err != nil {
 			return err
 		}
@@ -155,23 +158,23 @@ func (b *browser) hear(event any) {
 	case *runtime.EventConsoleAPICalled:
 		b.said = append(b.said, string(e.Type))
 	case *runtime.EventExceptionThrown:
-		b.said = append(b.said, e.ExceptionDetails.Error())
+		b.said = append(b.said, (&chromedp.ExceptionError{ExceptionDetails: e.ExceptionDetails}).Error())
 	case *cdplog.EventEntryAdded:
 		b.said = append(b.said, e.Entry.Text+" "+e.Entry.URL)
 	}
 }
 
-func (b *browser) do(actions ...chromedp.Action) error {
+func (b *browser) do(actions ...tab.Step) error {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	return chromedp.Run(ctx, actions...)
+	return chromedp.Do(ctx, actions...)
 }
 
 // until waits for something to be true of the page, which may be left for another meanwhile.
 func (b *browser) until(is string) error {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		var now bool
-		if err := b.do(chromedp.Evaluate("!!("+is+")", &now)); err == nil && now {
+		if err := b.do(tab.Evaluate("!!("+is+")", &now)); err == nil && now {
 			return nil
 		}
 	}
@@ -193,8 +196,8 @@ const flaws = `(() => {
 
 func (b *browser) look(page string) error {
 	var wrong string
-	if err := b.do(chromedp.Navigate("file://"+page), chromedp.WaitReady("#menu", chromedp.ByQuery),
-		chromedp.Evaluate(flaws, &wrong)); err != nil {
+	if err := b.do(chromedp.Navigate("file://"+page), chromedp.WaitReady(chromedp.CSS("#menu")),
+		tab.Evaluate(flaws, &wrong)); err != nil {
 		return err
 	}
 	if wrong != "" {
@@ -210,9 +213,9 @@ func (b *browser) search(phone bool) error {
 		{"making a release", "/docs/install.html"}, {"under wine", "/docs/measured/release.html"},
 		{"巡回", "/docs/start.ja.html"},
 	} {
-		if err := b.do(chromedp.Navigate(from), chromedp.SendKeys("#search", c.words, chromedp.ByQuery),
-			chromedp.WaitVisible("#found a", chromedp.ByQuery),
-			chromedp.SendKeys("#search", kb.Enter, chromedp.ByQuery)); err != nil {
+		if err := b.do(chromedp.Navigate(from), chromedp.SendKeys(chromedp.CSS("#search"), c.words),
+			chromedp.WaitVisible(chromedp.CSS("#found a")),
+			chromedp.SendKeys(chromedp.CSS("#search"), kb.Enter)); err != nil {
 			return fmt.Errorf("search for %s: %w", c.words, err)
 		}
 		err := b.until(`document.querySelector(":target") && !document.querySelector("#found a") && (r =>
@@ -221,17 +224,17 @@ func (b *browser) search(phone bool) error {
 			return fmt.Errorf("the section with %s comes into view: %w", c.words, err)
 		}
 		var at string
-		if err := b.do(chromedp.Location(&at)); err != nil || !strings.Contains(at, c.leads) {
+		if err := b.do(tab.Into(&at, chromedp.Location())); err != nil || !strings.Contains(at, c.leads) {
 			return errors.Join(err, fmt.Errorf("search for %s leads to %s", c.words, at))
 		}
 	}
 	var none string
-	if err := b.do(chromedp.Navigate(from), chromedp.SendKeys("#search", "zyzzyva", chromedp.ByQuery),
-		chromedp.Text("#found", &none, chromedp.ByQuery)); err != nil || none != "Nothing found" {
+	if err := b.do(chromedp.Navigate(from), chromedp.SendKeys(chromedp.CSS("#search"), "zyzzyva"),
+		tab.Into(&none, chromedp.Text(chromedp.CSS("#found")))); err != nil || none != "Nothing found" {
 		return errors.Join(err, fmt.Errorf("search for what is not there says %q", none))
 	}
 	if phone {
-		return errors.Join(b.do(chromedp.Navigate(from), chromedp.Click(".to-menu", chromedp.ByQuery)),
+		return errors.Join(b.do(chromedp.Navigate(from), chromedp.Click(chromedp.CSS(".to-menu"))),
 			b.until(`(t => t >= 0 && t < innerHeight)(document.querySelector("#menu a").getBoundingClientRect().top)`))
 	}
 	return nil
@@ -245,7 +248,7 @@ func (b *browser) take(look string) error {
 	for _, page := range pages {
 		var png []byte
 		if err := b.do(chromedp.Navigate("file://"+filepath.Join(b.dir, page+".html")), chromedp.Sleep(time.Second),
-			chromedp.CaptureScreenshot(&png)); err != nil {
+			tab.Into(&png, chromedp.CaptureScreenshot())); err != nil {
 			return err
 		}
 		name := strings.ReplaceAll(page, "/", "-") + "-" + look + ".png"
@@ -254,8 +257,8 @@ func (b *browser) take(look string) error {
 		}
 	}
 	var png []byte
-	if err := b.do(chromedp.SendKeys("#search", "lease", chromedp.ByQuery), chromedp.Sleep(time.Second),
-		chromedp.CaptureScreenshot(&png)); err != nil {
+	if err := b.do(chromedp.SendKeys(chromedp.CSS("#search"), "lease"), chromedp.Sleep(time.Second),
+		tab.Into(&png, chromedp.CaptureScreenshot())); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(b.pictures, "search-"+look+".png"), png, 0o644)
