@@ -3,7 +3,6 @@ package slave
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"henro/actors/archivist"
 	"henro/actors/robots"
 	"henro/messages"
-	"henro/messages/outlink"
 	"henro/slave/fetch"
 	"henro/slave/mediatype"
 	"henro/store/archive/cdxj"
@@ -66,9 +64,6 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 		if x.Earlier != nil { // a 304 has no payload
 			v.IdenticalBytes = uint64(len(r.Payload))
 		}
-	}
-	if v := made.Message.Visited; v != nil && p.o.Metadata {
-		x.About = append(x.About, p.about(m, v)...)
 	}
 	room := len(r.Payload)/3 + 2048 // HTML comes to a quarter of itself: grown once, if at all
 	if x.Earlier != nil {
@@ -124,32 +119,4 @@ func transport(r *fetch.Response) []warc.Field {
 			Value: strings.ToLower(strings.Replace(r.TLSVersion, " ", "/", 1))},
 		{Name: "WARC-Cipher-Suite", Value: r.CipherSuite},
 	}
-}
-
-// about are the fields of the metadata record of a page, by the names that Heritrix gave them; hostVerdict is ours. The
-// page that a requisite belongs to is its via: WARC-Concurrent-To is for the records of one exchange.
-func (p *Parser) about(m *parse, v *messages.PageVisited) []warc.Field {
-	fields := p.fields[:0]
-	for _, f := range []warc.Field{{Name: "via", Value: m.visit.Via},
-		{Name: "fetchTimeMs", Value: strconv.FormatInt(v.TookNs/1e6, 10)},
-		{Name: "charsetForLinkExtraction", Value: v.Charset}, {Name: "language", Value: v.Language},
-		{Name: "title", Value: v.Title}, {Name: "hostVerdict", Value: m.task.Verdict}} {
-		if f.Value != "" {
-			fields = append(fields, f)
-		}
-	}
-	if v.Links != nil {
-		for i, url := range v.Links.Urls {
-			kind, hop := outlink.Kind(v.Links.Kinds[i]), " E "
-			switch {
-			case kind == outlink.Redirect:
-				hop = " R "
-			case kind.Navigates():
-				hop = " L "
-			}
-			fields = append(fields, warc.Field{Name: "outlink", Value: url + hop + kind.String()})
-		}
-	}
-	p.fields = fields
-	return fields
 }

@@ -52,9 +52,6 @@ type Options struct {
 	Admit func(from, to string) bool
 	// Colly is fetch.Options.Colly of a slave in the master's own process; nil: there are no callbacks.
 	Colly func(*colly.Collector)
-	// Metadata writes a metadata record beside each capture: how long it took, language, outlinks. Default off: they
-	// are in the state, and cost 10.6 % more room in the archive (docs/measured/output.md).
-	Metadata bool
 	// Fetched gets how long each visit took; nil: it is not wanted.
 	Fetched func(took time.Duration)
 	// Mailboxes tells how long those of this process are, for the master to show; nil: nothing is reported, as inside

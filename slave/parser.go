@@ -65,7 +65,6 @@ type Parser struct {
 	bytes    int              // of the URLs and texts of found
 	urls     []weburl.URL     // found.Urls, parsed
 	follow   []walk.Visit     // of these, what the Fetcher is sent; its array is kept likewise
-	fields   []warc.Field     // of a metadata record
 	waiting  []*parse         // in order of arrival; at most walk.MaxAhead of each lease
 	chosen   bool             // a choose is in the mailbox
 	parsing  *parse           // the one at hand, until it is answered
@@ -425,7 +424,7 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 // has what follows from them, and no rule looks at the words at each visit. Its links are judged again all the same:
 // what is admitted changes with the rules, the stop list and the room of the crawl.
 func (p *Parser) wordsUnasked(m *parse) bool {
-	return m.visited.Unchanged && !p.o.Metadata && !m.rules.sent.Near && len(m.rules.sent.Languages) == 0 &&
+	return m.visited.Unchanged && !m.rules.sent.Near && len(m.rules.sent.Languages) == 0 &&
 		m.rules.admission.Topic == nil
 }
 

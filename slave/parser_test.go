@@ -114,7 +114,6 @@ func TestThePageThatIsAsBeforeHasItsLinksJudgedAgain(t *testing.T) {
 		"new":          {func(m *parse, _ *Parser) { m.visit.Task = nil }, true},
 		"compared":     {func(m *parse, _ *Parser) { m.rules.sent.Near = true }, true},
 		"in languages": {func(m *parse, _ *Parser) { m.rules.sent.Languages = []string{"en"} }, true},
-		"described":    {func(_ *parse, p *Parser) { p.o.Metadata = true }, true},
 		"for a topic":  {func(m *parse, _ *Parser) { m.rules.admission.Topic = about }, true},
 	} {
 		m := answered(200, "", "", "", "text/html", body)

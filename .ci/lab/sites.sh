@@ -126,6 +126,7 @@ check "no secret in WARCs, logs, crawl.json, summary.json or what was said" \
 cp -r "$lab/sites" "$work/tools"
 (cd "$work/tools" && npm install --silent --no-fund --no-audit --ignore-scripts --no-package-lock)
 (umask 077 && "$work/bin/henro" key bot >"$work/bot.key" && "$work/bin/henro" key bot >"$work/other.key")
+echo 'Signature-Agent: https://bot.example.org' | tee -a "$work/bot.key" >>"$work/other.key"
 "$work/bin/henro" key bot "$work/bot.key" --listen 127.0.0.1:$((port + 3)) >"$work/directory.log" &
 pids+=($!)
 until grep -q http "$work/directory.log"; do sleep 0.1; done
@@ -140,9 +141,9 @@ signed=http://127.0.0.1:$((port + 4))/
 verified() { grep -c "^$1 /[1-4.html]* *${2:-}" "$work/verified.log" || true; }
 crawl unsigned $signed
 check "without a key the host refuses" "$(verified 200) $(verified 401 agent)" "0 1"
-crawl another $signed --bot-key "$work/other.key" --bot-agent https://bot.example.org
+crawl another $signed --bot-key "$work/other.key"
 check "with another's key too" "$(verified 200) $(verified 401 'no signature')" "0 1"
-crawl signed $signed --bot-key "$work/bot.key" --bot-agent https://bot.example.org
+crawl signed $signed --bot-key "$work/bot.key"
 check "requests that are signed hold, robots.txt too" "$(verified 200) $(grep -c '^404 /robots.txt' "$work/verified.log")" "5 1"
 check "the directory without a server is the same" "$("$work/bin/henro" key bot "$work/bot.key" | sha256sum)" \
 	"$(curl -s http://127.0.0.1:$((port + 3))/.well-known/http-message-signatures-directory | sha256sum)"

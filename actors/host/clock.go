@@ -27,8 +27,6 @@ func (c *clock) timetable() *politeness.Timetable { return &c.polite.Timetable }
 
 func (c *clock) interval() time.Duration { return c.polite.Interval(&c.o.Politeness) }
 
-func (c *clock) requisiteInterval() time.Duration { return c.polite.RequisiteInterval(&c.o.Politeness) }
-
 // observe lets the clock learn from one request.
 func (c *clock) observe(status uint32, reason messages.Reason, started time.Time, v politeness.Visit) {
 	v.Outcome = outcomeOf(status, reason)
@@ -82,7 +80,7 @@ func (c *clock) budget(m *protocol.Lend) int {
 	if !m.Few {
 		budget = c.o.SharedBudget()
 	}
-	if interval := max(c.interval(), c.requisiteInterval()); interval > 0 {
+	if interval := c.interval(); interval > 0 {
 		budget = min(budget, max(1, int(c.o.LeaseSpan/interval)))
 	}
 	if m.Budget > 0 {

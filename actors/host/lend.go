@@ -88,7 +88,7 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 	}
 	due = b.clock.limit(due, b.loan.lend.order)
 	if len(due) > 0 && isRequisite(due[0]) {
-		first = later(first, b.clock.askedAt.Add(b.clock.requisiteInterval()))
+		first = later(first, b.clock.askedAt.Add(b.clock.interval()))
 	}
 	task := b.task(due, m)
 	if first.After(now) {
@@ -150,7 +150,7 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 	task := &messages.HostTask{
 		Lease: b.loan.lend.order.Lease, Host: b.name,
 		IntervalNs: int64(b.clock.interval()), PageBudget: uint32(budget),
-		RequisiteIntervalNs: int64(b.clock.requisiteInterval()),
+		RequisiteIntervalNs: int64(b.clock.interval()),
 		PageLimit:           int32(b.clock.pageLimit(b.loan.lend.order)),
 		Verdict:             verdict.String(),
 		Ratio:               b.o.Politeness.Pace(clock.Parallel()), Prefixes: region.Prefixes,

@@ -11,9 +11,6 @@ type Options struct {
 	// Floor is the least time between two requests to a host, whatever it would bear. Default 5 s. 0 is for hosts of
 	// one's own: then nothing but back-off spaces requests, not even their duration or a Crawl-delay.
 	Floor time.Duration
-	// RequisiteFloor takes the place of Floor before a request for a requisite: an image, a sheet. Default 0: it is
-	// Floor. Less than Floor is for hosts of one's own.
-	RequisiteFloor time.Duration
 	// LargeHostFloor takes the place of Floor for hosts with more than LargeHostPages known pages; 0 pages: for none.
 	// The paper has 60 s and 5 s above 10,000 pages, since hosts of many pages are run to bear visitors (profile
 	// archive).
@@ -77,9 +74,8 @@ func Profile(name string) (Options, error) {
 // Validate reports the first field that makes no sense.
 func (o *Options) Validate() error {
 	switch {
-	case o.Floor < 0 || o.LargeHostFloor < 0 || o.RequisiteFloor < 0:
-		return fmt.Errorf("politeness: floor %v, for large hosts %v, before requisites %v: must not be below 0",
-			o.Floor, o.LargeHostFloor, o.RequisiteFloor)
+	case o.Floor < 0 || o.LargeHostFloor < 0:
+		return fmt.Errorf("politeness: floor %v, for large hosts %v: must not be below 0", o.Floor, o.LargeHostFloor)
 	case o.LargeHostPages < 0 || o.Servers < 0 || o.Connections < 0 || o.DeadAfter < 0:
 		return fmt.Errorf("politeness: %d pages, %d servers, %d connections, dead after %d: must not be below 0",
 			o.LargeHostPages, o.Servers, o.Connections, o.DeadAfter)

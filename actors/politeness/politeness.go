@@ -127,14 +127,6 @@ func (s *State) Interval(o *Options) time.Duration {
 	return max(s.Pace(o), s.backoff(o))
 }
 
-// RequisiteInterval returns the least time before a request for a requisite.
-func (s *State) RequisiteInterval(o *Options) time.Duration {
-	if o.RequisiteFloor == 0 {
-		return s.Interval(o)
-	}
-	return max(o.RequisiteFloor, s.pace(o, 0, s.took, s.Parallel()), s.backoff(o))
-}
-
 // pace is the interval without back-off, of the floor at least, for visits that take e, n at once. It is 0 where
 // nothing is owed.
 func (s *State) pace(o *Options, floor, e time.Duration, n int) time.Duration {

@@ -74,6 +74,15 @@ func Code(err error) int {
 	}
 }
 
+// gone are settings that an earlier version had, each with what takes its place. Where a file has one, it is said and
+// left out.
+var gone = map[string]string{
+	"bot-agent":       "a line Signature-Agent: URL of the FILE of --bot-key names the directory",
+	"requisite-delay": "--delay is for requisites too, and --parallel HOST=N for hosts whose operators consent",
+	"warc-metadata":   "language, title and links are in the state: henro export, henro sql",
+	"warc-prefix":     "the names of WARC files begin with " + WARCPrefix,
+}
+
 // EnvironmentPrefix is before every setting in the environment.
 const EnvironmentPrefix = "HENRO_"
 
@@ -87,7 +96,9 @@ func Load(flags *pflag.FlagSet, path string, keys []string) error {
 			return Usage("read the configuration %s: %v", name, err)
 		}
 		for _, key := range k.Keys() {
-			if flags.Lookup(key) == nil && !slices.Contains(keys, key) {
+			if instead, went := gone[key]; went {
+				fmt.Fprintf(os.Stderr, "%s: the setting %s is gone: %s\n", name, key, instead)
+			} else if flags.Lookup(key) == nil && !slices.Contains(keys, key) {
 				return Usage("%s: unknown key %q%s", name, key, suggestion(key, append(names(flags), keys...)))
 			}
 		}
@@ -131,7 +142,9 @@ func variable(name string) string {
 func Set(flags *pflag.FlagSet, settings map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		f := flags.Lookup(name)
-		if f == nil {
+		if instead, went := gone[name]; went {
+			return Usage("the setting %s is gone: %s", name, instead)
+		} else if f == nil {
 			return Usage("unknown setting %q%s", name, suggestion(name, names(flags)))
 		}
 		if err := set(f, settings[name]); err != nil {

@@ -80,8 +80,6 @@ type Crawl struct {
 	StopAfter    int
 	definition   *reading.Definition // by Define
 	follows      bool                // by Define: it follows a crawl, whose settings may come later
-
-	RequisiteDelay time.Duration
 }
 
 // Register adds the flags, with the defaults of the options that they set.
@@ -100,11 +98,7 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"URL or mail address by which the operators of hosts reach you; required for public hosts")
 	f.DurationVar(&c.Delay, "delay", politeness.DefaultOptions().Floor,
 		"least time between two requests to a host; 0 only for private addresses or with --i-own-these-hosts")
-	f.DurationVar(&c.RequisiteDelay, "requisite-delay", 0,
-		"least time before a request for a requisite: an image, a style …; 0 is that of --delay; less is only for "+
-			"private addresses or with --i-own-these-hosts")
-	f.BoolVar(&c.OwnHosts, "i-own-these-hosts", false,
-		"the hosts are yours: --delay 0 is allowed, and a --requisite-delay below it")
+	f.BoolVar(&c.OwnHosts, "i-own-these-hosts", false, "the hosts are yours: --delay 0 is allowed")
 	f.StringVar(&c.Profile, "profile", "polite",
 		"pace of a crawl: polite, or archive (a minute between requests, 5 s for large hosts)")
 	f.StringVar(&c.Politeness, "politeness", string(o.Unit),
@@ -196,8 +190,6 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 			Usage("--delay 0 is for hosts of your own: add --i-own-these-hosts or --allow-private, or give a delay")
 	case c.Contact == "" && !c.AllowPrivate.Any() && !c.follows:
 		return o, Usage("public hosts must be able to reach you: give --contact with a URL or a mail address")
-	case c.RequisiteDelay < 0:
-		return o, Usage("--requisite-delay %v: want 0 or more", c.RequisiteDelay)
 	case c.Depth < -1:
 		return o, Usage("--depth %d: want 0 or more, or -1 for no limit", c.Depth)
 	}
@@ -352,11 +344,6 @@ func (c *Crawl) politeness(delayIsGiven bool) (o politeness.Options, err error) 
 		if c.Delay == 0 {
 			o.LargeHostFloor = 0
 		}
-	}
-	o.RequisiteFloor = c.RequisiteDelay
-	if o.RequisiteFloor > 0 && o.RequisiteFloor < o.Floor && !c.AllowPrivate.Any() && !c.OwnHosts {
-		return o, Usage("--requisite-delay %v is below the delay of %v between pages, which is for hosts of your own: "+
-			"add --i-own-these-hosts or --allow-private, or give more", o.RequisiteFloor, o.Floor)
 	}
 	o.BackoffBase = max(c.RetryWait, time.Second)
 	o.BackoffCap = max(o.BackoffCap, o.BackoffBase)

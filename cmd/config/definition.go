@@ -32,7 +32,10 @@ func (c *Crawl) Define(flags *pflag.FlagSet, follow bool, say func(line string))
 		return err
 	}
 	for name := range d.Given {
-		if flags.Lookup(name) == nil || slices.Contains(notOfTheCrawl, name) {
+		if instead, went := gone[name]; went {
+			delete(d.Given, name)
+			say(fmt.Sprintf("the setting %s of %s is gone: %s", name, kept, instead))
+		} else if flags.Lookup(name) == nil || slices.Contains(notOfTheCrawl, name) {
 			return Usage("%s has a setting %q that this program does not know%s; or take it out of the file",
 				filepath.Join(c.Dir, kept), name, suggestion(name, names(flags)))
 		}

@@ -12,6 +12,9 @@ import (
 func FlagError(cmd *cobra.Command, err error) error {
 	meant := ""
 	if unknown := new(pflag.NotExistError); errors.As(err, &unknown) {
+		if instead, went := gone[unknown.GetSpecifiedName()]; went {
+			return Usage("--%s is gone: %s", unknown.GetSpecifiedName(), instead)
+		}
 		best := len(unknown.GetSpecifiedName())/3 + 2
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if d := distance(unknown.GetSpecifiedName(), f.Name); d < best && !f.Hidden {

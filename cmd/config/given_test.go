@@ -1,14 +1,17 @@
 package config
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
 
 	"henro/messages"
+	"henro/slave/botauth"
 )
 
 // What is kept of a crawl names files from the root, and leaves alone what only begins like one.
@@ -45,5 +48,51 @@ func TestSeveralFilesOfCookies(t *testing.T) {
 	if err := checkSecrets(r, "host"); err != nil || !slices.Equal(r.CookieHosts, []string{"b.test"}) ||
 		string(r.CookieFile) != line+"\n"+line {
 		t.Errorf("%v, hosts %q, cookies %q", err, r.CookieHosts, r.CookieFile)
+	}
+}
+
+// A crawl and a file of settings that name what an earlier version had are opened without it, and say so.
+func TestSettingsThatWentAreLeftOut(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "settings.yaml")
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, kept), []byte(
+		`{"version":1,"settings":{"warc-metadata":["true"],"depth":["7"]}}`), 0o644),
+		os.WriteFile(name, []byte("bot-agent: https://bot.test\nretries: 5\n"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	var c Crawl
+	f := pflag.NewFlagSet("crawl", pflag.ContinueOnError)
+	c.Register(f)
+	c.Dir = dir
+	var said []string
+	say := func(line string) { said = append(said, line) }
+	if err := errors.Join(Load(f, name, nil), c.Define(f, false, say)); err != nil ||
+		c.Depth != 7 || c.Retries != 5 || c.definition.Given["warc-metadata"] != nil ||
+		!strings.Contains(strings.Join(said, "\n"), "the setting warc-metadata of crawl.json is gone") {
+		t.Errorf("%v, depth %d, retries %d, said %q", err, c.Depth, c.Retries, said)
+	}
+}
+
+// The file of a key for requests may name its directory, before the key or behind it.
+func TestAKeyNamesItsDirectory(t *testing.T) {
+	key, err := botauth.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "bot.key")
+	for text, want := range map[string]string{string(key): "",
+		string(key) + "Signature-Agent: https://a.test\n": "https://a.test",
+		"Signature-Agent: https://a.test\n" + string(key): "https://a.test"} {
+		r := &messages.FetchRules{}
+		b := &botKey{rules: r}
+		if err := errors.Join(os.WriteFile(name, []byte(text), 0o600), b.Set(name)); err != nil || r.BotAgent != want {
+			t.Errorf("%q names %q, want %q: %v", text, r.BotAgent, want, err)
+		}
+	}
+	if err := os.WriteFile(name, append(key, "Signature-Agent: http://a.test\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&botKey{rules: &messages.FetchRules{}}).Set(name); err == nil {
+		t.Error("a directory without TLS is taken")
 	}
 }

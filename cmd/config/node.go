@@ -16,7 +16,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
@@ -208,13 +207,14 @@ func Settings() []string { return names(AllSettings(new(Run))) }
 // DefaultConnections is C of one slave: enough that some 1,300 hosts at 5 s apart are kept busy by fetches of a second.
 const DefaultConnections = 256
 
+// WARCPrefix begins the names of the WARC files that henro writes.
+const WARCPrefix = "henro"
+
 // Work is what the flags say of a slave.
 type Work struct {
 	Connections int
-	WARCPrefix  string
 	WARCSize    Bytes
 	Compression warc.Compression
-	Metadata    bool
 	Dedup       bool
 	DedupFrom   []string
 }
@@ -222,13 +222,10 @@ type Work struct {
 // Register adds the flags.
 func (w *Work) Register(f *pflag.FlagSet) {
 	f.IntVar(&w.Connections, "connections", DefaultConnections, "requests that this slave has under way at once")
-	f.StringVar(&w.WARCPrefix, "warc-prefix", "henro", "first part of the names of WARC files")
 	w.WARCSize = 1e9
 	f.Var(&w.WARCSize, "warc-size", "a WARC file is closed and another begun at this size")
 	f.TextVar(&w.Compression, "warc-compression", warc.Gzip,
 		"how each record is packed: gzip, which every tool reads, zstd or none")
-	f.BoolVar(&w.Metadata, "warc-metadata", false,
-		"a metadata record beside each capture: time taken, language, outlinks; they are in the state anyway")
 	f.BoolVar(&w.Dedup, "dedup", true,
 		"write a payload that this slave has archived under another URL as a revisit record that names that capture")
 	f.StringArrayVar(&w.DedupFrom, "dedup-from", nil, "do so for payloads of an earlier crawl, too: a CDXJ, WARC "+
@@ -267,8 +264,6 @@ func (w *Work) Check() error {
 		return Usage("--dedup-from needs --dedup")
 	case w.WARCSize < 1<<20:
 		return Usage("--warc-size %s: want at least 1MiB", &w.WARCSize)
-	case w.WARCPrefix == "" || strings.ContainsAny(w.WARCPrefix, `/\ `):
-		return Usage("--warc-prefix %q: want a word without slashes or blanks", w.WARCPrefix)
 	}
 	return nil
 }
@@ -277,9 +272,9 @@ func (w *Work) Check() error {
 // read of --dedup-from.
 func (w *Work) Options(dir string, unread func(what string)) (slave.Options, error) {
 	o := slave.DefaultOptions()
-	o.Connections, o.Version, o.Metadata = w.Connections, buildVersion, w.Metadata
+	o.Connections, o.Version = w.Connections, buildVersion
 	a := &o.Archive.Writer
-	a.Dir, a.Prefix, a.MaxFile = filepath.Join(dir, "warc"), w.WARCPrefix, int64(w.WARCSize)
+	a.Dir, a.Prefix, a.MaxFile = filepath.Join(dir, "warc"), WARCPrefix, int64(w.WARCSize)
 	a.Records.Compression = w.Compression
 	a.Info = ArchiveInfo()
 	if err := warc.MakeDir(a.Dir); err != nil {

@@ -37,8 +37,6 @@ func secretFlags(f *pflag.FlagSet, r *messages.FetchRules) {
 			"https://example.org:8443; @FILE begins with those of a file in Netscape's format (repeatable)")
 	f.Var(&botKey{rules: r}, "bot-key",
 		"sign every request with the key in `FILE`, so that hosts know who asks (Web Bot Auth; henro key bot)")
-	f.StringVar(&r.BotAgent, "bot-agent", "",
-		"https `URL` where the directory of --bot-key is, which every request then names")
 	f.Var(&proxyURL{rules: r}, "proxy",
 		"fetch through a proxy: `URL` http://HOST:PORT or socks5://HOST:PORT, with NAME:PASSWORD@ if it wants "+
 			"them; it looks names up, so only names of hosts are judged and no addresses")
@@ -174,11 +172,14 @@ type botKey struct {
 
 // Set reads the file.
 func (b *botKey) Set(name string) (err error) {
-	if b.rules.BotKey, b.name = nil, name; name != "" {
-		if b.rules.BotKey, err = ReadSecret("bot-key", name); err == nil {
-			_, err = botauth.New(b.rules.BotKey, "")
-		}
+	if b.rules.BotKey, b.rules.BotAgent, b.name = nil, "", name; name == "" {
+		return nil
 	}
+	if b.rules.BotKey, err = ReadSecret("bot-key", name); err != nil {
+		return err
+	}
+	b.rules.BotAgent = botauth.Agent(b.rules.BotKey)
+	_, err = botauth.New(b.rules.BotKey, b.rules.BotAgent)
 	return err
 }
 
@@ -270,14 +271,6 @@ func checkSecrets(r *messages.FetchRules, unit string) error {
 		}
 		if err != nil {
 			return Usage("--cookies %q: %v", pattern, err)
-		}
-	}
-	if r.BotAgent != "" {
-		if len(r.BotKey) == 0 {
-			return Usage("--bot-agent says where the directory of a key is: give the key too, as --bot-key")
-		}
-		if _, err := botauth.New(r.BotKey, r.BotAgent); err != nil {
-			return Usage("--bot-agent %v", err)
 		}
 	}
 	switch {

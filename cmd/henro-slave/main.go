@@ -119,7 +119,7 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 		}
 	}
 	log = log.WithField("node", peers.Name)
-	sender, err := collect.Sender(ctx, dir, work.WARCPrefix, peers.Key, peers.Name, log)
+	sender, err := collect.Sender(ctx, dir, config.WARCPrefix, peers.Key, peers.Name, log)
 	if err != nil {
 		return err
 	}

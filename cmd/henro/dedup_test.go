@@ -158,7 +158,7 @@ func TestAPayloadIsStoredOnceWhateverItsURL(t *testing.T) {
 	if pages < 3 {
 		t.Errorf("a package lists %d of 3 pages", pages)
 	}
-	if _, err := os.Stat(payloads.Path(filepath.Join(first, "warc"), "test")); err != nil {
+	if _, err := os.Stat(payloads.Path(filepath.Join(first, "warc"), "henro")); err != nil {
 		t.Error(err)
 	}
 }

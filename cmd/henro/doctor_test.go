@@ -79,7 +79,7 @@ func lead(dir, key, consensus string, in io.Reader, out io.Writer) (err error) {
 	return errors.Join(err, node.Close())
 }
 
-var slaveOfTests = config.Work{Connections: 64, WARCPrefix: "test", WARCSize: 1 << 30}
+var slaveOfTests = config.Work{Connections: 64, WARCSize: 1 << 30}
 
 // work sets a real slave to work for the master whose gossip is at an address, until its input ends.
 func work(dir, join string, in io.Reader) error {

@@ -22,11 +22,13 @@ request as Web Bot Auth has it: hosts that ask for signatures then know who craw
 
 With the FILE of such a key, print its directory: the public half, as hosts look for it at
 https://YOUR.HOST` + botauth.Path + `
-Put it there with any web server, and give https://YOUR.HOST as --bot-agent. With --listen, henro serves it, each
-answer signed, behind a server that speaks TLS and passes Host on. Nobody but you may read FILE (mode 600).`,
+Put it there with any web server, and have every request name it by a line in FILE, Signature-Agent: https://YOUR.HOST.
+With --listen, henro serves it, each answer signed, behind a server that speaks TLS and passes Host on. Nobody but you
+may read FILE (mode 600).`,
 		Example: "  henro key bot > bot.key\n  henro key bot bot.key > http-message-signatures-directory\n" +
 			"  henro key bot bot.key --listen 127.0.0.1:8080\n" +
-			"  henro crawl --bot-key bot.key --bot-agent https://bot.example.org https://example.com/",
+			"  echo 'Signature-Agent: https://bot.example.org' >> bot.key\n" +
+			"  henro crawl --bot-key bot.key https://example.com/",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -1,17 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"henro/actors/admission"
 	"henro/actors/reading"
@@ -19,7 +15,6 @@ import (
 	"henro/master"
 	"henro/messages/outlink"
 	"henro/store"
-	"henro/store/archive/warc"
 )
 
 // wholeSite is a site of two pages with what browsers load of them, on two more hosts.
@@ -285,106 +280,6 @@ func TestTheLastPagesAreWhole(t *testing.T) {
 			})
 		}
 	}
-}
-
-// Before a request for a requisite a host rests as long as is owed there, before one for a page as ever.
-func TestRequisitesHaveADelayOfTheirOwn(t *testing.T) {
-	for _, follow := range []bool{false, true} {
-		for _, delay := range []time.Duration{0, 2 * time.Second, 20 * time.Second} {
-			t.Run(fmt.Sprint("follow ", follow, " delay ", delay), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var asked []string
-					var at []time.Time
-					files := map[string]string{"/": crawltest.LinksTo(3, "/p")}
-					for i := range 3 {
-						files[fmt.Sprint("/p", i)] = fmt.Sprintf("<img src=/%d/a.png><img src=/%d/b.png>", i, i)
-					}
-					s := &crawltest.Site{Answer: func(path string) (int, string, string) {
-						asked, at = append(asked, path), append(at, time.Now())
-						return crawltest.Pages(files)(path)
-					}}
-					s.Crawl(t, t.TempDir(), func(o *master.Options) {
-						whole(o, follow)
-						o.Hosts.Politeness.Floor, o.Hosts.Politeness.RequisiteFloor = 5*time.Second, delay
-					})
-					if len(asked) != 11 {
-						t.Errorf("asked for %q", asked)
-					}
-					want := map[bool]time.Duration{true: 5 * time.Second, false: 5 * time.Second}
-					if delay > 0 {
-						want[true] = delay
-					}
-					least := map[bool]time.Duration{true: time.Hour, false: time.Hour}
-					for i := 1; i < len(at); i++ {
-						image := strings.HasSuffix(asked[i], ".png")
-						least[image] = min(least[image], at[i].Sub(at[i-1]))
-					}
-					for image, gap := range least {
-						if gap < want[image] || gap > want[image]+time.Second {
-							t.Errorf("image %v: at least %v between requests, want %v: %q", image, gap,
-								want[image], asked)
-						}
-					}
-				})
-			})
-		}
-	}
-}
-
-// The metadata record of a requisite names what led to it, whether it was followed inside the lease, lent with its
-// host, or sent to another partition.
-func TestRequisitesNameTheirPageInTheArchive(t *testing.T) {
-	for _, follow := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			dir := t.TempDir()
-			s := &crawltest.Site{Answer: answerWhole, Seed: "http://a.example/ depth=1", Metadata: true}
-			s.Crawl(t, dir, func(o *master.Options) { whole(o, follow) })
-			got := vias(t, dir)
-			for url, via := range map[string]string{
-				"http://a.example/": "", "http://a.example/page": "", "http://a.example/a.css": "http://a.example/",
-				"http://a.example/b.css":        "http://a.example/a.css",
-				"http://a.example/last.png":     "http://a.example/page",
-				"http://b.example/frame":        "http://a.example/",
-				"http://b.example/in-frame.png": "http://b.example/frame",
-				"http://c.example/x.woff":       "http://a.example/b.css",
-				"http://c.example/to.png":       "http://a.example/moved.png",
-			} {
-				if is, found := got[url]; !found || is != via {
-					t.Errorf("follow %v: %s via %q (%v), want %q", follow, url, is, found, via)
-				}
-			}
-		})
-	}
-}
-
-// vias are the via fields of the metadata records of a crawl, by the URL that they are of.
-func vias(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	files, err := warc.Files(filepath.Join(dir, "warc"))
-	if err != nil || len(files) == 0 {
-		t.Fatal("no archive", err)
-	}
-	for _, name := range files {
-		f, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = warc.Walk(f, func(entry *warc.Entry) error {
-			if entry.Header.Get("WARC-Type") != "metadata" {
-				return nil
-			}
-			block, err := io.ReadAll(entry)
-			_, via, _ := strings.Cut("\r\n"+string(block), "\r\nvia: ")
-			via, _, _ = strings.Cut(via, "\r\n")
-			all[entry.Header.Get("WARC-Target-URI")] = via
-			return err
-		})
-		if err := cmp.Or(err, f.Close()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return all
 }
 
 func TestHostPagesCountsPages(t *testing.T) {

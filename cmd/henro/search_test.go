@@ -48,7 +48,7 @@ func TestAnArchiveIsSearched(t *testing.T) {
 		t.Errorf("without an index: %v", err)
 	}
 	// a file that comes later
-	files, err := filepath.Glob(filepath.Join(dir, "warc", "test-*.warc.gz"))
+	files, err := filepath.Glob(filepath.Join(dir, "warc", "henro-*.warc.gz"))
 	if err != nil || len(files) < 3 {
 		t.Fatalf("%v, %v", files, err)
 	}

@@ -55,6 +55,17 @@ func NewKey() ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
+// Agent returns the address of the directory that the file of a key names, in a line Signature-Agent: URL before or
+// behind the key; empty: it names none.
+func Agent(key []byte) string {
+	for line := range strings.Lines(string(key)) {
+		if address, found := strings.CutPrefix(line, "Signature-Agent:"); found {
+			return strings.TrimSpace(address)
+		}
+	}
+	return ""
+}
+
 // New reads a private key. The agent is the https address whose directory has its public half, or empty.
 func New(key []byte, agent string) (*Signer, error) {
 	block, _ := pem.Decode(key)

@@ -38,7 +38,7 @@ func Of(t *testing.T, dir string, web *fakeweb.Web, depth int, change func(*mast
 	t.Cleanup(actortest.Outlive)
 	return &embedded.Crawl{
 		Options: o,
-		Work:    config.Work{Connections: 64, WARCPrefix: "test", WARCSize: 1 << 30, Dedup: true},
+		Work:    config.Work{Connections: 64, WARCSize: 1 << 30, Dedup: true},
 		Seeds:   seeds, Log: actortest.Log(), Dial: web.DialContext,
 	}
 }
@@ -121,7 +121,7 @@ func At(t *testing.T, dir string, handler http.Handler, change func(*master.Opti
 	o.Fetch.UserAgent = config.UserAgent("test@example.org")
 	change(&o)
 	e := &embedded.Crawl{Options: o, Log: actortest.Log(), Dial: listener.dial,
-		Work: config.Work{Connections: 8, WARCPrefix: "test", WARCSize: 1 << 30}}
+		Work: config.Work{Connections: 8, WARCSize: 1 << 30}}
 	for _, raw := range seeds {
 		seed, err := config.ParseSeed(raw, o.Depth)
 		if err != nil {

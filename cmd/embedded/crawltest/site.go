@@ -31,7 +31,6 @@ type Site struct {
 	Seed   string // where it begins; empty: the root
 
 	DedupFrom []string     // archives of earlier crawls
-	Metadata  bool         // a record of it is written for each capture
 	Did       slave.Counts // by the slave of the last crawl
 
 	mu      sync.Mutex // Several hosts are asked at once
@@ -86,7 +85,7 @@ func (s *Site) Crawl(t *testing.T, dir string, change func(*master.Options)) mas
 		t.Fatal(err)
 	}
 	e.Seeds, e.Dial = []reading.Seed{seed}, s.Dial
-	e.Work.DedupFrom, e.Work.Metadata = s.DedupFrom, s.Metadata
+	e.Work.DedupFrom = s.DedupFrom
 	status := Run(t, e)
 	s.Did = e.Did
 	return status
