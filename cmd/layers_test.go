@@ -76,6 +76,7 @@ var pure = []struct{ dir, why, mayImport string }{
 	{"actors/scope", "master and slaves must judge a URL alike", ""},
 	{"actors/admission", "master, slaves and henro why must judge a URL alike", "github.com/spf13/pflag"},
 	{"actors/template", "URLs in, groups out, judged by simulation", ""},
+	{"actors/living", "findings in, rules out, the same on master and slaves", ""},
 	{"actors/stoplist", "evidence is proved by tables", ""},
 	{"actors/topic", "every slave must score a page alike, and henro why as well", ""},
 	{"actors/urlrules", "the same evidence gives the same rules", ""},
