@@ -87,18 +87,21 @@ func (w *writer) bytes() []byte {
 	return append(table, w.b...)
 }
 
-// MarshalBinary returns f, in at most 4 kB: of what does not fit, the least simple rules of each URL are left out.
+// MarshalBinary returns f, in at most 4 kB. Of what does not fit the last rules of each URL are left out, and then all
+// rules of the last URLs.
 func (f *Finding) MarshalBinary() ([]byte, error) {
-	for most := rulesEach; ; most-- {
+	for room := len(f.asks) + rulesEach - 1; ; room-- {
 		w := &writer{numbers: map[string]uint64{}}
 		w.flag(f.dynamic, 1)
 		w.flag(f.failed, 2)
 		asks := slices.Clone(f.asks)
 		for i, rules := range asks {
-			asks[i] = rules[:min(len(rules), most)]
+			if asks[i] = rules[:min(len(rules), max(1, room-len(asks)+1))]; i >= room {
+				asks[i] = nil
+			}
 		}
 		w.asks(asks, nil)
-		if b := w.bytes(); len(b) <= findingBytes || most <= 0 {
+		if b := w.bytes(); len(b) <= findingBytes {
 			return b, nil
 		}
 	}

@@ -34,8 +34,8 @@ type Finding struct {
 const (
 	asksMost  = 64 // URLs that only the rendering showed; more are not explained
 	rulesEach = 9  // of one URL
-	rulesLink = 3  // of these, for each link
-	linkTries = 3  // links that a URL is compared with
+	rulesLink = 4  // of these, for each link
+	linkTries = 5  // links that a URL is compared with
 	tokensTry = 3  // words of a URL that are looked for in the HTML
 	placesTry = 4  // where each of them stands there
 	contextBy = 48 // bytes of a name before a word
@@ -77,7 +77,18 @@ func (s *Sample) Finding() Finding {
 			f.asks = append(f.asks, nil)
 			break
 		}
-		f.asks = append(f.asks, e.explain(url))
+		rules := e.explain(url)
+		slices.Sort(rules)
+		f.asks = append(f.asks, slices.Compact(rules))
+	}
+	explains := map[string]int{}
+	for _, rules := range f.asks {
+		for _, rule := range rules {
+			explains[rule]++
+		}
+	}
+	for i, rules := range f.asks {
+		f.asks[i] = best(rules, explains)
 	}
 	return f
 }
@@ -125,8 +136,7 @@ func (e *explainer) index() {
 }
 
 // explain returns the rules that name a URL.
-func (e *explainer) explain(url string) (own []string) {
-	var rules []string
+func (e *explainer) explain(url string) (rules []string) {
 	text, from := strings.TrimPrefix(url, e.origin), 0
 	if text == url || text == "" || text[0] != '/' {
 		if text, from = url, origin(url); from <= 0 {
@@ -136,29 +146,56 @@ func (e *explainer) explain(url string) (own []string) {
 	parts := parts(&e.place, true)
 	if silent := withoutNoise(text); silent != text {
 		bad := func(rule string) bool { return !isRule(rule) }
-		return simplest(slices.DeleteFunc(forms(silent, from, parts), bad), rulesEach)
+		return slices.DeleteFunc(forms(silent, from, parts), bad)
 	}
-	tried := 0
-	for i := range e.links {
-		if tried < linkTries && slices.ContainsFunc(e.parts[i], func(p part) bool {
-			return put(text, from, p) != text
-		}) {
-			tried++
-			rules = append(rules, e.rules(string(rune(each)), text, from, e.parts[i], &e.links[i], url)...)
-		}
+	for _, i := range e.alike(text, from) {
+		rules = append(rules, e.rules(string(rune(each)), text, from, e.parts[i], &e.links[i], url)...)
 	}
-	own = simplest(e.rules("", text, from, parts, &e.place, url), rulesEach)
-	for i, rule := range simplest(rules, rulesLink) { // among the first, for what there is no room for is left out
-		own = slices.Insert(own, min(2*i+1, len(own)), rule)
-	}
-	return own[:min(len(own), rulesEach)]
+	return append(rules, e.rules("", text, from, parts, &e.place, url)...)
 }
 
-// simplest returns the n simplest rules.
-func simplest(rules []string, n int) []string {
-	slices.SortFunc(rules, func(a, b string) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a, b)) })
-	rules = slices.Compact(rules)
-	return rules[:min(len(rules), n)]
+// alike returns which links have most in common with a text.
+func (e *explainer) alike(text string, from int) []int {
+	common, which := make([]int, len(e.links)), []int(nil)
+	for i, list := range e.parts {
+		for _, p := range list {
+			if len(p.value) > common[i] && put(text, from, p) != text {
+				common[i] = len(p.value)
+			}
+		}
+		if common[i] > 0 {
+			which = append(which, i)
+		}
+	}
+	slices.SortStableFunc(which, func(a, b int) int { return common[b] - common[a] })
+	return which[:min(len(which), linkTries)]
+}
+
+// best leaves of the rules that explain a URL the best: what explains more of what the page asked for, then what is
+// simpler. A constant, and rules for each link, have places of their own. What explains many leaves no room for what
+// explains one.
+func best(rules []string, explains map[string]int) (chosen []string) {
+	slices.SortFunc(rules, func(a, b string) int {
+		return cmp.Or(explains[b]-explains[a], rank(a)-rank(b), cmp.Compare(a, b))
+	})
+	own, links, many := 0, 0, len(rules) > 0 && explains[rules[0]] >= agree
+	for _, rule := range rules {
+		switch {
+		case isConstant(rule):
+			chosen = slices.Insert(chosen, 0, rule)
+			continue
+		case many && explains[rule] < agree:
+			continue
+		case rule[0] == each:
+			links++
+		default:
+			own++
+		}
+		if links <= rulesLink && own < rulesEach-rulesLink {
+			chosen = append(chosen, rule)
+		}
+	}
+	return chosen
 }
 
 // rules returns the rules that begin so and name a URL for an address.

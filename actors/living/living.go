@@ -61,7 +61,7 @@ const (
 	spotLast   = 256
 	spotDoubt  = 4 // the same while a sample that is kept was of another kind
 	plainShare = 16
-	newShare   = 8 // the same of pages of a new template that is taken for what the host is
+	newFirst   = 8 // the same of pages of a new template that is taken for what the host is; growing to 64
 )
 
 // sample is what one rendering showed.
@@ -132,7 +132,7 @@ func (h *Host) Decide(url string, scripted bool) Decision {
 		if k != nil && len(k.samples) > 0 && !h.isOdd(&k.samples[0], h.planOf(&h.all)) && len(k.samples) < agree {
 			return all
 		}
-		if k == nil && !chosen(url, 0, newShare) {
+		if k == nil && !chosen(url, 0, newFirst<<min(h.all.seen/together, 3)) {
 			return all
 		}
 	}
@@ -220,8 +220,16 @@ func (h *Host) conclude(k *kind) *plan {
 			p.counts[rule] = true
 		}
 	}
+	asking := 0
+	for i := range k.samples {
+		asking += min(len(k.samples[i].asks), 1)
+	}
 	for rule, n := range support(k.samples) {
-		if n >= agree && (isConstant(rule) || n*4 >= len(k.samples)*3) && !slices.Contains(h.dropped, rule) {
+		of := len(k.samples)
+		if rule[0] == each { // whether links are in sight is another matter
+			of = asking
+		}
+		if n >= agree && (isConstant(rule) || n*4 >= of*3) && !slices.Contains(h.dropped, rule) {
 			p.counts[rule] = true
 		}
 	}
@@ -237,7 +245,7 @@ func (h *Host) conclude(k *kind) *plan {
 	switch {
 	case n < agree, k == &h.all && (n < hostAgrees || len(shapes) < agree):
 		return p
-	case odd*2 > n, odd*oddShare > n && n >= samplesMost:
+	case odd == n, odd*2 > n && n > agree+1, odd*oddShare > n && n >= samplesMost:
 		p.decision = Render
 	case odd*oddShare > n:
 	case len(p.rules) > 0:

@@ -55,7 +55,8 @@ func nth(i int) string {
 	return fmt.Sprintf("%s-%s", nouns[i%len(nouns)], nouns[(i/len(nouns)+3*i+1)%len(nouns)])
 }
 
-var nouns = strings.Fields("about basics caching drivers errors forms graphs hooks images joins keys layouts models nodes")
+var nouns = strings.Fields("about basics caching drivers errors forms graphs hooks images joins keys layouts models " +
+	"nodes")
 
 // sites are forms of real sites, and what is to be known of them after eight samples.
 var sites = []struct {
@@ -85,18 +86,20 @@ var sites = []struct {
 			asked: []string{fmt.Sprintf("/api/u/%d/p/%d/comments.json", 30+i, 4000-7*i)}}
 	}, Rules, []string{"/api/u/{folder 2}/p/{last}/comments.json"}},
 	{"the value of a query", func(i int) aPage {
-		return aPage{path: fmt.Sprintf("/show?id=%d&tab=a", 50+3*i), asked: []string{fmt.Sprintf("/data/%d.json", 50+3*i)}}
+		n := 50 + 3*i
+		return aPage{path: fmt.Sprintf("/show?id=%d&tab=a", n), asked: []string{fmt.Sprintf("/data/%d.json", n)}}
 	}, Rules, []string{"/data/{query id}.json"}},
 	{"a number behind a word", func(i int) aPage {
-		return aPage{path: fmt.Sprintf("/forum/topic%d.html", 50+3*i), asked: []string{fmt.Sprintf("/t/%d.json", 50+3*i)}}
+		n := 50 + 3*i
+		return aPage{path: fmt.Sprintf("/forum/topic%d.html", n), asked: []string{fmt.Sprintf("/t/%d.json", n)}}
 	}, Rules, []string{"/t/{number}.json"}},
 	{"a value in the HTML", func(i int) aPage {
-		return aPage{path: "/shop/" + nth(i), html: fmt.Sprintf(`<article class=p data-product="%d"><p>Words</article>`, i*i+77),
+		return aPage{path: "/shop/" + nth(i), html: fmt.Sprintf(`<article class=p data-product="%d"><p>W`, i*i+77),
 			asked: []string{fmt.Sprintf("/stock/%d/now", i*i+77)}}
 	}, Rules, []string{`/stock/{after  data-product="}/now`}},
 	{"a value in the HTML behind two names", func(i int) aPage {
-		return aPage{path: "/shop/" + nth(i), html: fmt.Sprintf(`<meta name="a" content="x%d"><meta name="id" content="%s">`,
-			i, hash(nth(i))), asked: []string{"/stock/" + hash(nth(i))}}
+		return aPage{path: "/shop/" + nth(i), asked: []string{"/stock/" + hash(nth(i))},
+			html: fmt.Sprintf(`<meta name="a" content="x%d"><meta name="id" content="%s">`, i, hash(nth(i)))}
 	}, Rules, []string{`/stock/{after "id" content="}`}},
 	{"Next.js: the data of linked pages, by the id of the build", func(i int) aPage {
 		p := aPage{path: "/blog/" + nth(i), html: `<script id="__NEXT_DATA__">{"buildId":"kVw9xB_2Zt","x":1}</script>`}
@@ -105,7 +108,7 @@ var sites = []struct {
 			p.asked = append(p.asked, "/_next/data/kVw9xB_2Zt/blog/"+nth(n)+".json")
 		}
 		return p
-	}, Rules, []string{`each link: /_next/data/kVw9xB_2Zt/{path}.json`}},
+	}, Rules, []string{`each link: /_next/data/{after "buildId":"}/{path}.json`}},
 	{"Gatsby: the data of the page and of the site", func(i int) aPage {
 		return aPage{path: "/notes/" + nth(i) + "/", asked: []string{"/page-data/notes/" + nth(i) + "/page-data.json",
 			"/page-data/app-data.json"}}
@@ -114,15 +117,18 @@ var sites = []struct {
 		return aPage{path: "/b/" + nth(i) + "/", asked: []string{"/b/" + nth(i) + "/_payload.json"}}
 	}, Rules, []string{"/{path}/_payload.json"}},
 	{"times and names of functions", func(i int) aPage {
-		return aPage{path: "/news/" + nth(i), asked: []string{fmt.Sprintf("/count?page=%s&_=%d", nth(i), 1790000000000+int64(i)*7919),
-			fmt.Sprintf("/ad.js?callback=jQuery%d", i*977)}}
+		return aPage{path: "/news/" + nth(i), asked: []string{fmt.Sprintf("/ad.js?callback=jQuery%d", i*977),
+			fmt.Sprintf("/count?page=%s&_=%d", nth(i), 1790000000000+int64(i)*7919)}}
 	}, Rules, []string{"/count?page={last}&_={*}", "/ad.js?callback={*}"}},
-	{"nothing is asked for", func(i int) aPage { return aPage{path: "/wiki/" + nth(i), html: "<p>Words", text: "Words"} },
-		Static, nil},
+	{"nothing is asked for", func(i int) aPage {
+		return aPage{path: "/wiki/" + nth(i), html: "<p>Words", text: "Words"}
+	}, Static, nil},
 	{"a name that nobody can foresee", func(i int) aPage {
 		return aPage{path: "/app/" + nth(i), asked: []string{"/chunk/" + hash(nth(i)) + ".js"}}
 	}, Render, nil},
-	{"links that only scripts make", func(i int) aPage { return aPage{path: "/feed/" + nth(i), newLinks: 12} }, Render, nil},
+	{"links that only scripts make", func(i int) aPage {
+		return aPage{path: "/feed/" + nth(i), newLinks: 12}
+	}, Render, nil},
 	{"the next page of one that scrolls without end", func(i int) aPage {
 		return aPage{path: "/feed/" + nth(i), asked: []string{fmt.Sprintf("/more?after=%d", i*i*31+12)}}
 	}, Render, nil},

@@ -130,7 +130,7 @@ func rank(rule string) int {
 		switch {
 		case c == found, c == folder, c == lower, c >= segment && c < afterLast:
 			n += 5
-		case c >= query && c < ' ':
+		case c >= query && c < ' ', c >= '0' && c <= '9':
 			n += 3
 		case isLetter(c):
 			n++
