@@ -1,0 +1,195 @@
+// Command living crawls sites whose pages scripts make, and lets Chromium judge what is archived of them: each page is
+// opened live and in henro replay, and words, pixels and requests are compared. The servers' own log says how the crawl
+// behaved.
+//
+//	living -dir DIR -henro PROGRAM -sites FOLDER [-browser off,auto] [-pages 20] [-delay 50ms] [NAME…]
+//
+// FOLDER is what make.mjs made. It prints a row for each site and each way of crawling, and writes a report with
+// pictures of each into DIR. The exit code is 1 if a crawl misbehaved, or missed a bar while -bars is on.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"henro/cmd/qa"
+)
+
+type lab struct {
+	dir, henro, sites, browser string
+	path                       string // of Chromium
+	port                       int
+	delay, limit               time.Duration
+	bars                       bool
+	options                    qa.Options
+	all                        []*Site
+	web                        *Web
+	seen                       map[*Site][]*view // live
+	failed                     bool
+}
+
+func main() {
+	l := lab{seen: map[*Site][]*view{}, options: qa.DefaultOptions()}
+	flag.StringVar(&l.dir, "dir", "", "for what is written")
+	flag.StringVar(&l.henro, "henro", "", "the program")
+	flag.StringVar(&l.sites, "sites", "", "what make.mjs made")
+	flag.StringVar(&l.browser, "browser", "off", "ways of crawling, as in henro crawl --browser, with commas between")
+	flag.IntVar(&l.options.Pages, "pages", 20, "of a site that are compared; 0: none, only the crawl is judged")
+	flag.IntVar(&l.port, "port", 8480, "of the sites, which make.mjs was told too")
+	flag.DurationVar(&l.delay, "delay", 50*time.Millisecond, "of the crawl: --delay")
+	flag.DurationVar(&l.limit, "limit", 10*time.Minute, "of one crawl")
+	bars := flag.String("bars", "on", "off: what is missed is printed, and no failure")
+	flag.Parse()
+	l.bars = *bars != "off"
+	if err := l.run(context.Background(), flag.Args()); err != nil {
+		fmt.Println("FAIL ", err)
+		os.Exit(1)
+	}
+}
+
+func (l *lab) say(ok, bar bool, format string, values ...any) {
+	word := "ok   "
+	switch {
+	case ok:
+	case bar && !l.bars:
+		word = "miss "
+	default:
+		word, l.failed = "FAIL ", true
+	}
+	fmt.Println(word, fmt.Sprintf(format, values...))
+}
+
+// ways are the crawls that are asked for and that this program can make.
+func (l *lab) ways(ctx context.Context) ([]string, error) {
+	help, err := exec.CommandContext(ctx, l.henro, "crawl", "--help", "all").CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("henro crawl --help all: %w: %s", err, help)
+	}
+	ways := strings.Split(l.browser, ",")
+	if strings.Contains(string(help), "--browser ") {
+		return ways, nil
+	}
+	fmt.Println("      this henro has no --browser: only off is tried")
+	return []string{"off"}, nil
+}
+
+func (l *lab) run(ctx context.Context, names []string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	text, err := os.ReadFile(filepath.Join(l.sites, "sites.json"))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &l.all); err != nil {
+		return fmt.Errorf("sites.json: %w", err)
+	}
+	log, err := os.Create(filepath.Join(l.dir, "access.log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	l.web = &Web{log: log}
+	if err := l.web.serve(l.sites, l.all, l.port); err != nil {
+		return err
+	}
+	ways, err := l.ways(ctx)
+	if err != nil {
+		return err
+	}
+	if l.path, err = qa.FindBrowser(); err != nil {
+		return err
+	}
+	var rows []*row
+	for _, s := range l.all {
+		if s.Of != "" || len(names) > 0 && !slices.Contains(names, s.Name) {
+			continue
+		}
+		for _, way := range ways {
+			r, err := l.try(ctx, s, way)
+			if err != nil {
+				return fmt.Errorf("%s, --browser %s: %w", s.Name, way, err)
+			}
+			rows = append(rows, r)
+			fmt.Printf("      %s\n", r)
+			for _, line := range r.notes {
+				fmt.Println("        ", line)
+			}
+		}
+	}
+	l.table(rows, ways)
+	if l.failed {
+		return errors.New("see above")
+	}
+	return nil
+}
+
+// resolve is where the names of the lab are, as --resolve has it.
+func (l *lab) resolve() (entries []string) {
+	for _, s := range l.all {
+		entries = append(entries, fmt.Sprintf("%s:%d:%s", s.Host, l.port, s.address))
+	}
+	return entries
+}
+
+func (l *lab) root(s *Site) string { return fmt.Sprintf("http://%s:%d", s.Host, l.port) }
+
+// crawl makes one crawl of a site, and says how long it took and what the servers saw of it.
+func (l *lab) crawl(ctx context.Context, s *Site, way, dir string) (time.Duration, Manners, error) {
+	if err := os.RemoveAll(dir); err != nil {
+		return 0, Manners{}, err
+	}
+	arguments := []string{"crawl", "--dir", dir, "--depth", "-1", "--allow-private", "127.0.0.0/24",
+		"--delay", l.delay.String(), "--exclude", excluded, "--listen-http", "off", "--dns", "127.0.0.1:9",
+		"--progress", "off", "--log-level", "error", "--resolve", fmt.Sprintf("%s:%d:%s", trap, l.port, trapAt)}
+	for _, entry := range l.resolve() {
+		arguments = append(arguments, "--resolve", entry)
+	}
+	if way != "off" {
+		arguments = append(arguments, "--browser", way, "--browser-path", l.path)
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.limit)
+	defer cancel()
+	l.web.take()
+	start := time.Now()
+	out, err := exec.CommandContext(ctx, l.henro, append(arguments, l.root(s)+"/")...).CombinedOutput()
+	took := time.Since(start)
+	if err != nil {
+		return 0, Manners{}, fmt.Errorf("henro crawl: %w\n%s", err, out)
+	}
+	return took, judge(l.web.take(), l.delay), nil
+}
+
+// visits are the pages that a crawl visited, and those that a browser rendered.
+func (l *lab) visits(ctx context.Context, dir string) (pages, rendered int, err error) {
+	ask := func(question string) (n int, err error) {
+		out, err := exec.CommandContext(ctx, l.henro, "sql", dir, question, "--format", "csv").CombinedOutput()
+		if err != nil {
+			return 0, fmt.Errorf("henro sql: %w: %s", err, out)
+		}
+		lines := strings.Fields(string(out))
+		if len(lines) != 2 {
+			return 0, fmt.Errorf("henro sql: %s", out)
+		}
+		return strconv.Atoi(lines[1])
+	}
+	const visited = "SELECT count(*) AS n FROM pages WHERE role = 'page' AND status = 200"
+	if pages, err = ask(visited); err != nil {
+		return 0, 0, err
+	}
+	schema, err := exec.CommandContext(ctx, l.henro, "sql", dir, ".schema").Output()
+	if err != nil || !strings.Contains(string(schema), "rendered") {
+		return pages, 0, err
+	}
+	rendered, err = ask(visited + " AND rendered")
+	return pages, rendered, err
+}

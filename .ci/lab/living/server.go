@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Site is one of those that make.mjs made.
+type Site struct {
+	Name, Host string
+	Pages      []string // paths, as a browser that has followed all links has them
+	Fallback   bool     // what is no file is answered with the page at the root, whose router knows it
+	Of         string   // the site whose pages ask this one; empty: it has pages of its own
+	address    string
+}
+
+const (
+	private  = "/private/"  // what robots.txt keeps from crawlers
+	excluded = "/excluded/" // what --exclude keeps from this crawl
+	trap     = "trap.living.test"
+	trapAt   = "127.9.9.9" // outside the networks that a crawl is allowed
+)
+
+// asked is a request that came.
+type asked struct {
+	at                 time.Time
+	host, method, path string // with its query
+	body               [sha256.Size]byte
+	agent              string
+}
+
+// Web serves all sites, each at an address of its own, and notes what came.
+type Web struct {
+	mu   sync.Mutex
+	came []asked
+	log  io.Writer
+}
+
+// take returns what came since it was called last.
+func (w *Web) take() []asked {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	came := w.came
+	w.came = nil
+	return came
+}
+
+// serve starts a server for each site until the process ends.
+func (w *Web) serve(dir string, sites []*Site, port int) error {
+	listen := func(address string, h http.Handler) error {
+		l, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port)))
+		if err != nil {
+			return err
+		}
+		server := &http.Server{Handler: w.noted(h), ReadHeaderTimeout: time.Minute}
+		go func() { _ = server.Serve(l) }() // until the process ends
+		return nil
+	}
+	for i, s := range sites {
+		if s.address = fmt.Sprintf("127.0.0.%d", 61+i); strings.HasSuffix(s.Host, ".localhost") {
+			s.address = "127.0.0.1" // where browsers look for it
+		}
+		handler := s.files(filepath.Join(dir, s.Name))
+		if s.Name == "api" {
+			handler = answers(handler)
+		}
+		if err := listen(s.address, handler); err != nil {
+			return err
+		}
+	}
+	return listen(trapAt, http.NotFoundHandler())
+}
+
+// maxBody bounds what a request may send to the lab, in bytes.
+const maxBody = 1 << 20
+
+// noted notes each request before it is answered.
+func (w *Web) noted(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		at := time.Now()
+		body, err := io.ReadAll(http.MaxBytesReader(out, r.Body, maxBody))
+		if err != nil {
+			http.Error(out, err.Error(), http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		name, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			name = r.Host
+		}
+		w.mu.Lock()
+		w.came = append(w.came, asked{at: at, host: name, method: r.Method, path: r.URL.RequestURI(),
+			body: sha256.Sum256(body), agent: r.UserAgent()})
+		fmt.Fprintf(w.log, "%s %s %s %s %d %q\n", at.UTC().Format("15:04:05.000000"), r.Method, r.Host,
+			r.URL.RequestURI(), len(body), r.UserAgent())
+		w.mu.Unlock()
+		h.ServeHTTP(out, r)
+	})
+}
+
+// files serves a folder. Where crawlers are not to go, there is nothing for anybody: a page is the same without it.
+func (s *Site) files(root string) http.Handler {
+	files := http.FileServer(http.Dir(root))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, private) || strings.HasPrefix(r.URL.Path, excluded) {
+			http.Error(w, "not for you", http.StatusForbidden)
+			return
+		}
+		_, err := os.Stat(filepath.Join(root, filepath.FromSlash(path.Clean(r.URL.Path))))
+		if err != nil && s.Fallback && path.Ext(r.URL.Path) == "" {
+			http.ServeFile(w, r, filepath.Join(root, "index.html"))
+			return
+		}
+		files.ServeHTTP(w, r)
+	})
+}
+
+// answers answers GET and POST with words made of what was asked, to pages of any origin.
+func answers(files http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Access-Control-Allow-Headers", "Content-Type")
+		h.Set("Access-Control-Allow-Methods", "GET, POST")
+		var of string
+		switch {
+		case r.Method == http.MethodOptions:
+			w.WriteHeader(http.StatusNoContent)
+			return
+		case r.URL.Path == "/get" && r.Method == http.MethodGet:
+			of = r.FormValue("n")
+		case r.URL.Path == "/query" && r.Method == http.MethodPost:
+			var query struct{ N int }
+			if err := json.NewDecoder(r.Body).Decode(&query); err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			of = strconv.Itoa(query.N)
+		case r.URL.Path == "/form" && r.Method == http.MethodPost:
+			of = r.PostFormValue("n") + r.PostFormValue("kind")
+		default:
+			files.ServeHTTP(w, r)
+			return
+		}
+		h.Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]string{"text": words(r.Method + r.URL.Path + of)})
+	})
+}
+
+// words are twelve words that a seed always gives.
+func words(seed string) string {
+	syllables := []string{"ka", "mo", "ri", "shi", "ten", "no", "ba", "lu", "per", "von", "dra", "so"}
+	var b strings.Builder
+	for i := range 12 {
+		h := fnv.New32a()
+		fmt.Fprint(h, seed, i)
+		for n := h.Sum32() | 1<<20; n > 0; n /= 37 {
+			b.WriteString(syllables[n%uint32(len(syllables))])
+		}
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+// Manners is what the log of the servers says of a crawl.
+type Manners struct {
+	Requests, Robots, Excluded, Guarded, Twice, Early int
+	Agents                                            []string
+	worst                                             []string // a few of each, for people
+}
+
+// ok reports whether the crawl went nowhere and asked for nothing more often than it may.
+func (m Manners) ok() bool { return m.Robots+m.Excluded+m.Guarded+m.Twice+m.Early == 0 }
+
+// pacing is how much of the interval must have gone by between two requests as they come to the server: one may have
+// been on its way for longer than the next.
+const pacing = 0.9
+
+// judge counts what a crawl asked for that it may not, twice, or too early. A host is asked for robots.txt once too.
+func judge(came []asked, delay time.Duration) Manners {
+	m := Manners{Requests: len(came)}
+	type question struct {
+		host, method, path string
+		body               [sha256.Size]byte
+	}
+	seen := map[question]int{}
+	last := map[string]asked{}
+	note := func(n *int, what string, a asked) {
+		if *n++; *n <= 3 {
+			m.worst = append(m.worst, fmt.Sprintf("%s: %s %s%s", what, a.method, a.host, a.path))
+		}
+	}
+	for _, a := range came {
+		switch {
+		case a.host == trap:
+			note(&m.Guarded, "past the guard of addresses", a)
+		case strings.HasPrefix(a.path, private):
+			note(&m.Robots, "past robots.txt", a)
+		case strings.HasPrefix(a.path, excluded):
+			note(&m.Excluded, "past --exclude", a)
+		}
+		if q := (question{a.host, a.method, a.path, a.body}); a.method != http.MethodOptions {
+			if seen[q]++; seen[q] > 1 {
+				note(&m.Twice, "twice", a)
+			}
+		}
+		if before, ok := last[a.host]; ok && a.at.Sub(before.at) < time.Duration(pacing*float64(delay)) {
+			note(&m.Early, fmt.Sprintf("%v after the one before", a.at.Sub(before.at).Round(time.Millisecond)), a)
+		}
+		last[a.host] = a
+		if !slices.Contains(m.Agents, a.agent) {
+			m.Agents = append(m.Agents, a.agent)
+		}
+	}
+	return m
+}
