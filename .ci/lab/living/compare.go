@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -234,7 +235,7 @@ func (v *view) answers(shown qa.Shown, sight *qa.Sight) {
 	v.shown = map[string]bool{}
 	for _, q := range sight.Requests {
 		u, what := shown.Asked(q.URL)
-		if what != replay.Captured || q.Type == preflight {
+		if what != replay.Captured || isPreflight(q.Type, q.Status) {
 			continue
 		}
 		v.replays++
@@ -248,7 +249,7 @@ func (v *view) answers(shown qa.Shown, sight *qa.Sight) {
 
 // isAnswer reports whether a request of a page got what it asked for.
 func isAnswer(q qa.Request) bool {
-	return !q.Refused && q.Type != preflight && q.Err == "" && q.Status >= 200 && q.Status < 400
+	return !q.Refused && !isPreflight(q.Type, q.Status) && q.Err == "" && q.Status >= 200 && q.Status < 400
 }
 
 // views opens the sample live, in browsers that are gone afterwards: nothing of theirs is taken for the replay's.
@@ -309,7 +310,7 @@ func (r *row) take(v *view) {
 	}
 	// Not what got no answer live either, nor what the replay finds by another query or by what was sent.
 	missing := slices.DeleteFunc(slices.Clone(p.Missing), func(lack qa.Lack) bool {
-		return lack.Type == preflight || v.shown[bare(lack.URL)] ||
+		return lack.Type == "Preflight" || lack.Reason == "the live answer was 204" || v.shown[bare(lack.URL)] ||
 			!strings.HasPrefix(lack.Reason, "the live answer was 2") &&
 				!strings.HasPrefix(lack.Reason, "the live answer was 3")
 	})
@@ -322,8 +323,10 @@ func (r *row) take(v *view) {
 	}
 }
 
-// preflight is Chromium's word for a question whether a page may ask, which a replay need not put.
-const preflight = "Preflight"
+// isPreflight reports whether a request is the question whether a page may ask, which a replay need not put.
+func isPreflight(kind string, status int64) bool {
+	return kind == "Preflight" || kind == "Other" && status == http.StatusNoContent
+}
 
 func bare(address string) string {
 	address, _, _ = strings.Cut(address, "?")
