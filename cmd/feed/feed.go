@@ -1,10 +1,9 @@
-// Package feed finds what changed in an archive, and tells it: to files, and to a webhook.
+// Package feed finds what changed in an archive, and writes it down.
 //
 // A pass goes through the index once, what still grows included. Of each page, captures that follow each other with
 // another digest are read, and what changed in their main text is written down (package changes) when it is large
 // enough. The names of the finished WARC files that were looked at are kept, so that the next pass reads what came
-// since. What was written down and is to be posted lies in the Outbox before its file counts as looked at: a crash
-// tells a change twice rather than never, under the same id.
+// since: a crash tells a change twice rather than never, under the same id.
 package feed
 
 import (
@@ -35,7 +34,6 @@ type Options struct {
 	Name     string   // of what is archived, in the feed's title
 	Prefixes []string // of URLs; none: all
 	Least    int      // letters that must have come or gone
-	Outbox   *Outbox  // nil: there is no webhook
 }
 
 // Feed tells the changes of one archive.
@@ -100,13 +98,6 @@ func (f *Feed) Pass(ctx context.Context) (count int, err error) {
 	flush := func() error {
 		if len(batch) == 0 {
 			return nil
-		}
-		if f.o.Outbox != nil {
-			for i := range batch {
-				if err := f.o.Outbox.Put(&batch[i]); err != nil {
-					return err
-				}
-			}
 		}
 		count += len(batch)
 		err := changes.Append(f.o.Dir, batch)
