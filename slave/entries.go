@@ -18,8 +18,7 @@ import (
 // give all of these types to all of these documents.
 func mayName(mime string) bool {
 	switch mime {
-	case "text/plain", "application/octet-stream", "binary/octet-stream", "application/gzip", "application/x-gzip",
-		"application/json", "application/feed+json":
+	case "text/plain", "application/octet-stream", "binary/octet-stream", "application/gzip", "application/x-gzip":
 		return true
 	}
 	return strings.HasSuffix(mime, "xml") || strings.Contains(mime, "rss") || strings.Contains(mime, "atom")

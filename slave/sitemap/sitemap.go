@@ -1,5 +1,5 @@
 // Package sitemap reads the documents by which a host names its pages and says when they changed: sitemaps, indexes of
-// sitemaps, lists of URLs as text, and feeds (RSS, Atom, RDF, JSON), each also compressed.
+// sitemaps, lists of URLs as text, and feeds (RSS, Atom, RDF), each also compressed.
 //
 // What a document is follows from its first element and not from its name or media type, which are wrong too often.
 // Reading is one pass over a stream: a scanner jumps from tag to tag, without a tree, and hands over each entry as its
@@ -31,14 +31,13 @@ type Options struct {
 	MaxEntries int   // handed over; the rest is not read. Default 50,000, likewise
 	// bytes of one text or tag; a longer one is passed over. Default 8,192: four times the longest URL of the protocol
 	MaxText int
-	MaxJSON int64 // bytes of a JSON feed, whose strings are held whole. Default 8 MiB
 	// name of the encoding that the host declares (slave/charset); empty: as the document says, UTF-8 otherwise
 	Charset string
 }
 
 // DefaultOptions are the bounds named in Options.
 func DefaultOptions() Options {
-	return Options{MaxBytes: 50 << 20, MaxEntries: 50_000, MaxText: 8192, MaxJSON: 8 << 20}
+	return Options{MaxBytes: 50 << 20, MaxEntries: 50_000, MaxText: 8192}
 }
 
 // Kind says what a document is.
@@ -53,13 +52,11 @@ const (
 	RSS               // RSS 0.91 to 2.0
 	RDF               // RSS 1.0 and 0.90
 	Atom              // Atom 1.0 and 0.3
-	JSON              // JSON Feed
 )
 
 // String returns the kind as people call it.
 func (k Kind) String() string {
-	return [...]string{"none", "sitemap", "sitemap index", "text sitemap", "RSS", "RDF", "Atom",
-		"JSON feed"}[min(k, JSON)]
+	return [...]string{"none", "sitemap", "sitemap index", "text sitemap", "RSS", "RDF", "Atom"}[min(k, Atom)]
 }
 
 // IsFeed tells feeds from sitemaps.
@@ -124,8 +121,6 @@ func (r *reader) read(in io.Reader) {
 	head, _ = r.in.Peek(1024)
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
 	switch {
-	case bytes.HasPrefix(head, []byte("{")):
-		r.json()
 	case isAddress(head):
 		r.text()
 	case bytes.IndexByte(head, '<') >= 0:
