@@ -19,7 +19,7 @@ import (
 // room. The URLs themselves wait in the store, each under its host, and the frontier holds a fingerprint of each.
 // What it hands out is the right to visit so many pages of a host, whichever: the Host chooses the pages and keeps
 // the interval, so politeness does not depend on what is handed out here. To the policy, all hosts that share a
-// clock of politeness are one unit: with Unit ip the residue of slots is that of the address, as the paper has it.
+// clock of politeness are one unit.
 //
 //	unknown URL ── Offer ──► queued ── grant ──► granted ── lend ──► lent ── closed ──► visited
 //	                 │                             ▲                              └──► not visited: granted again
@@ -37,7 +37,7 @@ type crawlFrontier struct {
 	mu      sync.Mutex
 	o       frontier.Options
 	waiting func(host string) (uint64, error) // URLs of a host that wait in the store
-	policy  frontier.Frontier[waits]
+	policy  *frontier.Ranked[waits]
 	unit    Unit           // of politeness: which hosts are one to the policy
 	aside   int            // queued URLs of hosts whose addresses are not known yet
 	held    map[uint64]int // how many hosts of a unit are held; the frontier keeps it out until none is
@@ -97,11 +97,10 @@ func newCrawlFrontier(options *Options, state *store.State, ranks *ranks) (*craw
 			return record.Waiting, err
 		},
 	}
-	policy, err := frontier.New[waits](o)
-	if err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	r.o, r.policy, r.most = o, policy, o.SlotsB/2*o.SlotsH
+	r.o, r.policy, r.most = o, frontier.NewRanked[waits](o), o.SlotsB/2*o.SlotsH
 	if o.Interval > 0 {
 		r.span = min(r.span, max(1, int(options.Hosts.LeaseSpan/o.Interval)))
 	}
@@ -180,11 +179,7 @@ func (r *crawlFrontier) forget(id store.HostID, h *frontierHost) {
 func (r *crawlFrontier) band(url uint64, depth, band uint8) uint8 {
 	switch {
 	case r.topical:
-		bands := frontier.Bands
-		if r.o.Policy == frontier.PolicyRanked {
-			bands = frontier.RankedBands
-		}
-		return uint8(int(band) * bands / (store.RetryBand + 1))
+		return uint8(int(band) * frontier.RankedBands / (store.RetryBand + 1))
 	case r.ranks != nil:
 		return r.ranks.Band(url, depth, 0)
 	}
@@ -276,9 +271,7 @@ func (r *crawlFrontier) Raise(c *store.Candidate) {
 	fp := fingerprint.URL(c.URL)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if ranked, ok := r.policy.(*frontier.Ranked[waits]); ok {
-		ranked.Raise(waits{fp, store.IDOf(c.Host)}, r.band(fp, c.Depth, c.Band))
-	}
+	r.policy.Raise(waits{fp, store.IDOf(c.Host)}, r.band(fp, c.Depth, c.Band))
 }
 
 // Stored implements partition.Gate.
@@ -356,7 +349,7 @@ func (r *crawlFrontier) grantHost(id store.HostID, now time.Time, put func(strin
 	case h.ready && !h.at.After(now.Add(r.o.Interval)):
 		put(h.name, h.at)
 		return
-	case h.ready: // much later: other hosts of its residue need not wait for it
+	case h.ready: // much later: other hosts of its clock need not wait for it
 		put(h.name, h.at)
 	case h.lent == 0 && h.pending == 0:
 		r.doubted = append(r.doubted, h.name)

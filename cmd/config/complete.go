@@ -20,7 +20,7 @@ var words = map[string][]string{
 	"relief":           {"none", "stretch", "delay", "optimal", "template"},
 	"objective":        {"versions", "freshness", "age"},
 	"estimator":        {"drift", "eq4", "eq4-cumulative"},
-	"frontier":         {"host", "slots", "ranked", "thesis", "thesis-whole"},
+	"frontier":         {"host", "ranked", "thesis", "thesis-whole"},
 	"order":            {"breadth", "inlinks", "opic"},
 	"log-level":        {"error", "warn", "info", "debug", "trace"},
 	"warc-compression": {"gzip", "zstd", "none"},

@@ -156,8 +156,8 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 	f.IntVar(&c.PageBudget, "page-budget", o.Hosts.PageBudget,
 		"visits of one lease at most; no more than 1000 while more than four hosts have pages")
 	f.StringVar(&c.Frontier, "frontier", string(o.Frontier.Policy),
-		"what is visited next: host (hosts take turns, all URLs are kept), slots and ranked, which keep two million "+
-			"waiting URLs and drop the rest until they turn up again, thesis (tasks of three URLs drawn at random; "+
+		"what is visited next: host (hosts take turns, all URLs are kept), ranked, which keeps two million waiting "+
+			"URLs and drops the rest until they turn up again, thesis (tasks of three URLs drawn at random; "+
 			"--depth counts anew from each) or thesis-whole (all hosts of a task go to one slave)")
 	f.StringVar(&c.Order, "order", string(o.Order),
 		"which of a host's URLs go first: breadth (depth), inlinks (links seen so far) or opic (rank received so far)")

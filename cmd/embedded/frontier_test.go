@@ -2,8 +2,6 @@ package embedded_test
 
 import (
 	"context"
-	"fmt"
-	"net/netip"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,7 +39,7 @@ func TestAFrontierWithRoomForAllFetchesExactlyWhatIsReachable(t *testing.T) {
 			Robots: fakeweb.Robots{Missing: 0.2, Folders: 0.2, Closed: 0.1, Delayed: 0.1, Redirected: 0.2},
 		},
 	}
-	for _, policy := range []frontier.Policy{frontier.PolicySlots, frontier.PolicyRanked} {
+	for _, policy := range []frontier.Policy{frontier.PolicyRanked} {
 		t.Run(string(policy), func(t *testing.T) {
 			for i, web := range webs {
 				synctest.Test(t, func(t *testing.T) {
@@ -59,7 +57,7 @@ func TestAFrontierWithRoomForAllFetchesExactlyWhatIsReachable(t *testing.T) {
 }
 
 func TestABoundedFrontierDropsAndTakesBack(t *testing.T) {
-	for _, policy := range []frontier.Policy{frontier.PolicySlots, frontier.PolicyRanked} {
+	for _, policy := range []frontier.Policy{frontier.PolicyRanked} {
 		t.Run(string(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const b, h = 8, 10
@@ -106,41 +104,6 @@ func TestABoundedFrontierDropsAndTakesBack(t *testing.T) {
 	}
 }
 
-// With --politeness ip the residue of slots is that of the address: ten hosts of one address share its B/2 places,
-// while hosts of ten addresses have so many each. Whatever was stored is visited.
-func TestResiduesOfSlotsAreThoseOfAddresses(t *testing.T) {
-	peaks := map[int]int{}
-	for _, addresses := range []int{1, 10} {
-		synctest.Test(t, func(t *testing.T) {
-			lookup := func(_ context.Context, host string) ([]netip.Addr, error) {
-				time.Sleep(20 * time.Millisecond)
-				var number int
-				_, err := fmt.Sscanf(host, "http://host%d", &number)
-				return []netip.Addr{netip.AddrFrom4([4]byte{192, 0, 2, byte(number % addresses)})}, err
-			}
-			w, dir, status := crawltest.Bubble(t, fakeweb.Options{Seed: 23, Hosts: 10, Domains: 10, Pages: 60,
-				Degree:     8,
-				CrossShare: 0.3}, -1, func(o *master.Options) {
-				withFrontier(frontier.PolicySlots, 8, 1024)(o)
-				o.Unit, o.Lookup = master.UnitIP, lookup
-			}, nil)
-			got := crawltest.Visited(t, dir)
-			t.Logf("%d addresses: %d of %d pages, %d dropped, %+v", addresses, len(got), len(crawltest.Reachable(t,
-				w, -1)),
-				status.Totals.Dropped, *status.Frontier)
-			if status.End != master.Finished || status.Waiting != 0 || status.Known != uint64(len(got)) {
-				t.Errorf("ended with %q, %d waiting, %d known of %d", status.End, status.Waiting, status.Known,
-					len(got))
-			}
-			peaks[addresses] = status.Frontier.Peak
-			checkPace(t, w)
-		})
-	}
-	if peaks[1] > peaks[10]/2 {
-		t.Errorf("%d URLs waited at once for one address, %d for ten", peaks[1], peaks[10])
-	}
-}
-
 func TestAFrontierIsRebuiltFromTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, err := fakeweb.New(fakeweb.Options{Seed: 24, Hosts: 6, Domains: 3, Pages: 40, Degree: 6, CrossShare: 0.3})
@@ -150,10 +113,10 @@ func TestAFrontierIsRebuiltFromTheStore(t *testing.T) {
 		defer w.Close()
 		dir := t.TempDir()
 		for i, change := range []func(*master.Options){
-			withFrontier(frontier.PolicySlots, 512, 64),
 			withFrontier(frontier.PolicyRanked, 512, 64),
-			withFrontier(frontier.PolicySlots, 4, 2), // too small for what waits: that is known, and kept
-			withFrontier(frontier.PolicySlots, 512, 64),
+			withFrontier(frontier.PolicyRanked, 256, 64),
+			withFrontier(frontier.PolicyRanked, 4, 2), // too small for what waits: that is known, and kept
+			withFrontier(frontier.PolicyRanked, 512, 64),
 		} {
 			status := crawltest.Run(t, crawltest.Of(t, dir, w, -1, func(o *master.Options) {
 				change(o)

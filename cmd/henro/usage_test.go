@@ -125,7 +125,7 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"an order that is none", append(private, "--order", "x", "http://a.test/"), "breadth, inlinks, opic"},
 		{"politeness for what has no clock", append(private, "--politeness", "x", "http://a.test/"),
 			"host, ip or domain"},
-		{"a frontier that is none", append(private, "--frontier", "x", "http://a.test/"), "host, slots, ranked"},
+		{"a frontier that is none", append(private, "--frontier", "x", "http://a.test/"), "host, ranked"},
 		{"a level of the log that is none", append(private, "--log-level", "loud", "http://a.test/"),
 			"error, warn, info, debug or trace"},
 		{"a progress that is none", append(private, "--progress", "x", "http://a.test/"), "auto or off"},

@@ -7,42 +7,19 @@ import (
 	"henro/master/frontier/frontiertest"
 )
 
-// subjects are the policies under which URLs wait here.
-func subjects() map[frontier.Policy]frontiertest.Subject {
-	of := func(p frontier.Policy, unit func(uint64) uint64) frontiertest.Subject {
-		return frontiertest.Subject{Bound: true, Unit: unit,
-			New: func(o frontier.Options) (frontier.Frontier[uint64], error) {
-				o.Policy = p
-				return frontier.New[uint64](o)
-			}}
-	}
-	residue := func(host uint64) uint64 { return host % uint64(frontiertest.Small().SlotsH) }
-	return map[frontier.Policy]frontiertest.Subject{
-		frontier.PolicySlots: of(frontier.PolicySlots, residue), frontier.PolicyRanked: of(frontier.PolicyRanked, nil),
-	}
-}
+// ranked is the policy under which URLs wait here.
+var ranked = frontiertest.Subject{Bound: true, New: func(o frontier.Options) (frontier.Frontier[uint64], error) {
+	return frontier.NewRanked[uint64](o), nil
+}}
 
-// The invariants of the package comment over a million random operations of slots, whose guarantee is the less obvious,
-// and a quarter of that of ranked.
-func TestConformance(t *testing.T) {
-	for p, subject := range subjects() {
-		t.Run(string(p), func(t *testing.T) {
-			t.Parallel()
-			frontiertest.Conform(t, subject, map[frontier.Policy]int{frontier.PolicySlots: 1_000_000,
-				frontier.PolicyRanked: 250_000}[p])
-		})
-	}
-}
+// The invariants of the package comment over a quarter of a million random operations.
+func TestConformance(t *testing.T) { frontiertest.Conform(t, ranked, 250_000) }
 
-func TestRestoreLosesNothing(t *testing.T) {
-	for p, subject := range subjects() {
-		t.Run(string(p), func(t *testing.T) { frontiertest.Restores(t, subject) })
-	}
-}
+func TestRestoreLosesNothing(t *testing.T) { frontiertest.Restores(t, ranked) }
 
 func TestScripts(t *testing.T) {
 	frontiertest.Scripts(t, func(o frontier.Options, _ frontiertest.Numbers) (frontier.Frontier[string], error) {
-		return frontier.New[string](o)
+		return frontier.NewRanked[string](o), nil
 	})
 }
 
@@ -56,7 +33,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := frontiertest.Small()
 			spoil(&o)
-			if _, err := frontier.New[uint64](o); err == nil {
+			if o.Validate() == nil {
 				t.Errorf("%+v were accepted", o)
 			}
 		})

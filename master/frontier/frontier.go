@@ -5,11 +5,10 @@
 //
 //	host      hosts take turns, each gives its best band first: the Host actors of a crawl do so by themselves, and
 //	          nothing waits here
-//	slots     H residues, B steps, drops beyond that: O(1) time, O(B·H) space [Morimoto et al. 2011]
-//	ranked    the space of slots, the best URLs of all hosts first; when it is full, a better URL takes the place of a
+//	ranked    a bounded space, the best URLs of all hosts first; when it is full, a better URL takes the place of a
 //	          worse one
 //
-// The simulator of the lab compares them with breadth-first, Mercator's and IRLbot's orders.
+// The simulator of the lab compares them with breadth-first, Mercator's, IRLbot's and other orders.
 //
 // A policy knows a URL by a key of the caller's choice (a page number, a fingerprint, the URL itself) and a host by a
 // number: a fingerprint of its name, or of its IP address if the crawl keeps the interval by address. It remembers
@@ -39,7 +38,7 @@ const Bands = 16
 type Item[K any] struct {
 	Key  K      // names the URL to the caller
 	Host uint64 // unit of politeness: fingerprint of the host, or its IP address
-	Band uint8  // priority, 0 first, below Bands (RankedBands); slots ignores it
+	Band uint8  // priority, 0 first, below Bands (RankedBands)
 }
 
 // Frontier is one policy with the URLs that wait in it. It is not safe for concurrent use: its owner is one actor.
@@ -64,29 +63,17 @@ type Frontier[K any] interface {
 	Len() int
 }
 
-// New makes an empty frontier of a policy under which URLs wait here: slots, or ranked for any other.
-func New[K comparable](o Options) (Frontier[K], error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	if o.Policy == PolicySlots {
-		return NewSlots[K](o), nil
-	}
-	return NewRanked[K](o), nil
-}
-
 // Policy names an order.
 type Policy string
 
 // The policies.
 const (
 	PolicyHost   Policy = "host"
-	PolicySlots  Policy = "slots"
 	PolicyRanked Policy = "ranked"
 )
 
 // Policies lists all policies, the unbounded one first.
-func Policies() []Policy { return []Policy{PolicyHost, PolicySlots, PolicyRanked} }
+func Policies() []Policy { return []Policy{PolicyHost, PolicyRanked} }
 
 // Options choose and shape a policy.
 type Options struct {
@@ -97,10 +84,8 @@ type Options struct {
 	// politeness, for simulations.
 	Interval time.Duration
 
-	// SlotsB and SlotsH are B and H of slots and ranked: at most B/2 URLs wait for each of H residues of the host
-	// number, so memory is B·H/2 items, 24 bytes each with numbers as keys. More B drops less, more H delays less by
-	// collisions. Both even, at least 2. Default 2048 and 2048 (50 MB when full): the size at which the paper keeps 80
-	// % of the PageRank.
+	// SlotsB and SlotsH are B and H: B·H/2 URLs wait at most, and B/2 of a host whose clock is not known yet. Both
+	// even, at least 2. Default 2048 and 2048.
 	SlotsB, SlotsH int
 }
 

@@ -8,6 +8,11 @@ import (
 	"time"
 )
 
+// small are options at which everything happens: drops.
+func small() Options {
+	return Options{Policy: PolicyRanked, Interval: time.Second, SlotsB: 16, SlotsH: 12}
+}
+
 // The best band goes first. Without room the longest line loses its newest URL of its worst band, unless the new URL
 // would make its own line the longest and is no better: against a list of what waits.
 func TestRankedGivesTheBestAndShortensTheLongest(t *testing.T) {
@@ -114,5 +119,31 @@ func TestRankedRests(t *testing.T) {
 		if got := f.Next(due+o.Interval/64, 9, nil); len(got) != 1 {
 			t.Errorf("rest of %v: not asked when it is over", rest)
 		}
+	}
+}
+
+// No operation allocates once the rings and the pool have the size that the load needs.
+func TestSteadyStateDoesNotAllocate(t *testing.T) {
+	o := small()
+	o.SlotsB, o.SlotsH, o.Interval = 64, 256, 0
+	f := NewRanked[uint64](o)
+	rnd := rand.New(rand.NewPCG(9, 0))
+	var key uint64
+	batch := make([]Item[uint64], 0, o.SlotsH)
+	run := func() {
+		for range 200 {
+			key++
+			f.Add(Item[uint64]{Key: key, Host: rnd.Uint64(), Band: uint8(key % Bands)})
+		}
+		batch = f.Next(0, o.SlotsH, batch[:0])
+		for _, item := range batch {
+			f.Done(item.Host, 0, 0)
+		}
+	}
+	for range 2000 {
+		run()
+	}
+	if n := testing.AllocsPerRun(100, run); n != 0 {
+		t.Errorf("%v allocations in 200 operations", n)
 	}
 }

@@ -209,7 +209,7 @@ func (x *frontierExperiment) all(out io.Writer) error {
 	}
 	slots := func(b, h, reread int) (frontiersim.Run, error) {
 		return x.crawl(func(o *frontiersim.CrawlOptions) {
-			o.Frontier.Policy, o.Frontier.SlotsB, o.Frontier.SlotsH, o.Reread = frontier.PolicySlots, b, h, reread
+			o.Frontier.Policy, o.Frontier.SlotsB, o.Frontier.SlotsH, o.Reread = orders.PolicySlots, b, h, reread
 		})
 	}
 	sweep := func(size func(n int) (b, h int)) (runs []frontiersim.Run, err error) {
@@ -388,7 +388,7 @@ func (s *frontierSimulation) costs(ctx context.Context, out, progress io.Writer)
 		most int
 		make func() (frontiersim.Queue, error)
 	}{
-		{"slots", s.most, s.queue(frontier.PolicySlots, size)},
+		{"slots", s.most, s.queue(orders.PolicySlots, size)},
 		{"ranked", s.most, s.queue(frontier.PolicyRanked, size)},
 		{"heap of URLs", s.most, func() (frontiersim.Queue, error) { return frontiersim.HeapQueue(), nil }},
 	}
@@ -440,7 +440,7 @@ func medianCost(queue func() (frontiersim.Queue, error), urls int, clock func() 
 
 func (s *frontierSimulation) queue(policy frontier.Policy, size int) func() (frontiersim.Queue, error) {
 	return func() (frontiersim.Queue, error) {
-		o := frontier.DefaultOptions()
+		o := orders.DefaultOptions()
 		o.Policy, o.SlotsB, o.SlotsH = policy, size, size
 		return frontiersim.PolicyQueue(o)
 	}

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"henro/.ci/lab/simulate/orders"
 	"henro/master/frontier"
 )
 
@@ -73,9 +74,9 @@ type policyQueue struct {
 }
 
 // PolicyQueue makes a queue of a policy.
-func PolicyQueue(o frontier.Options) (Queue, error) {
+func PolicyQueue(o orders.Options) (Queue, error) {
 	o.Interval = 0
-	f, err := frontier.New[uint64](o)
+	f, err := orders.New[uint64](o)
 	return &policyQueue{f: f, limit: o.SlotsH}, err
 }
 

@@ -47,7 +47,7 @@ type CrawlOptions struct {
 // DefaultCrawlOptions follow the order of slots.
 func DefaultCrawlOptions() CrawlOptions {
 	f := orders.DefaultOptions()
-	f.Policy, f.Interval = frontier.PolicySlots, 0
+	f.Policy, f.Interval = orders.PolicySlots, 0
 	return CrawlOptions{Frontier: f, Order: frontier.OrderBreadth, SketchSize: 4 << 20, Samples: 200}
 }
 
@@ -193,7 +193,7 @@ func (s *sim) run() {
 	if width == 0 {
 		width = math.MaxInt
 	}
-	if s.o.Width == 0 && s.o.Frontier.Interval == 0 && s.o.Frontier.Policy != frontier.PolicySlots {
+	if s.o.Width == 0 && s.o.Frontier.Interval == 0 && s.o.Frontier.Policy != orders.PolicySlots {
 		width = 1 // the order alone: what a page links to may come right behind it
 	}
 	for {
@@ -222,7 +222,7 @@ func (s *sim) run() {
 
 // of returns what must rest between visits of a host, when there are intervals at all.
 func (s *sim) of(host uint64) *resting {
-	if s.o.Frontier.Policy == frontier.PolicySlots {
+	if s.o.Frontier.Policy == orders.PolicySlots {
 		host %= uint64(s.o.Frontier.SlotsH)
 	}
 	r := s.rests[host]
@@ -251,7 +251,7 @@ func (s *sim) forget(batch []frontier.Item[uint32]) {
 	row, inRows := s.f.(*orders.IRLbot[uint32])
 	for i := range batch {
 		r := s.of(batch[i].Host)
-		waits := r.waiting > 0 || s.o.Frontier.Policy == frontier.PolicySlots
+		waits := r.waiting > 0 || s.o.Frontier.Policy == orders.PolicySlots
 		if inRows {
 			waits = row.Waits(batch[i].Host)
 		}

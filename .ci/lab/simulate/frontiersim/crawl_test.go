@@ -40,7 +40,7 @@ func TestCrawlsAreComplete(t *testing.T) {
 				r := crawl(t, w, func(o *CrawlOptions) {
 					o.Frontier.Policy, o.Frontier.Interval, o.Frontier.SlotsB, o.Frontier.SlotsH = p, interval, 64, 64
 				})
-				bounded := p == frontier.PolicySlots || p == frontier.PolicyRanked
+				bounded := p == orders.PolicySlots || p == frontier.PolicyRanked
 				if !bounded && (r.Pages != w.Graph.Pages() || math.Abs(r.Mass-1) > 1e-6 || r.Dropped > 0) {
 					t.Errorf("%d of %d pages, %v of the rank, %d dropped", r.Pages, w.Graph.Pages(), r.Mass, r.Dropped)
 				}
@@ -68,7 +68,7 @@ func TestCrawlsAreComplete(t *testing.T) {
 // Link lists read again bring back whatever was dropped.
 func TestRereadingFindsEverything(t *testing.T) {
 	w := smallWeb(t)
-	for _, p := range []frontier.Policy{frontier.PolicySlots, frontier.PolicyRanked} {
+	for _, p := range []frontier.Policy{orders.PolicySlots, frontier.PolicyRanked} {
 		r := crawl(t, w, func(o *CrawlOptions) {
 			o.Frontier.Policy, o.Frontier.SlotsB, o.Frontier.SlotsH, o.Reread = p, 32, 32, 1
 		})
@@ -149,8 +149,8 @@ func TestMeasureCost(t *testing.T) {
 	for name, q := range map[string]func() (Queue, error){
 		"heap": func() (Queue, error) { return HeapQueue(), nil },
 		"slots": func() (Queue, error) {
-			o := frontier.DefaultOptions()
-			o.Policy, o.SlotsB, o.SlotsH = frontier.PolicySlots, 1024, 1024
+			o := orders.DefaultOptions()
+			o.Policy, o.SlotsB, o.SlotsH = orders.PolicySlots, 1024, 1024
 			return PolicyQueue(o)
 		},
 	} {

@@ -37,7 +37,7 @@ func (w *World) Crawl(o CrawlOptions) (Run, error) {
 	switch o.Frontier.Policy {
 	case frontier.PolicyHost, orders.PolicyMercator:
 		run.Name += " " + string(o.Order)
-	case frontier.PolicySlots, frontier.PolicyRanked:
+	case orders.PolicySlots, frontier.PolicyRanked:
 		run.B, run.H = o.Frontier.SlotsB, o.Frontier.SlotsH
 		run.Name += fmt.Sprintf(" %d × %d", run.B, run.H)
 		if o.Frontier.Policy == frontier.PolicyRanked {
@@ -64,7 +64,7 @@ func (w *World) Optimal(samples int) Run {
 
 // Fit finds the largest even B = H with which a crawl by slots never has more than so many URLs waiting, at least 2.
 func (w *World) Fit(o CrawlOptions, waiting int) (int, error) {
-	o.Frontier.Policy = frontier.PolicySlots
+	o.Frontier.Policy = orders.PolicySlots
 	fits := func(size int) (bool, error) {
 		o.Frontier.SlotsB, o.Frontier.SlotsH = size, size
 		r, err := Crawl(w.Graph, w.Rank, w.Seeds, o)

@@ -2,11 +2,12 @@
 // package frontier:
 //
 //	fifo      arrival order: breadth-first, as far as politeness lets it
+//	slots     H residues, B steps, drops beyond that: O(1) time, O(B·H) space [Morimoto et al. 2011]
 //	host      hosts take turns, each gives its best band first: what the Host actors of a crawl realise
 //	mercator  front queues by priority, biased choice, back queues of one host each, a heap [Heydon & Najork 1999]
 //	irlbot    budgets by in-links per pay-level domain, queues of one budget each, a put-aside file [Lee et al. 2009]
 //
-// All of them keep every URL.
+// All of them but slots keep every URL.
 package orders
 
 import (
@@ -18,6 +19,7 @@ import (
 
 // The policies that no crawl offers.
 const (
+	PolicySlots    frontier.Policy = "slots"
 	PolicyFIFO     frontier.Policy = "fifo"
 	PolicyMercator frontier.Policy = "mercator"
 	PolicyIRLbot   frontier.Policy = "irlbot"
@@ -25,7 +27,8 @@ const (
 
 // Policies lists all policies, those of package frontier among them, the unbounded ones first.
 func Policies() []frontier.Policy {
-	return append([]frontier.Policy{PolicyFIFO, PolicyMercator, PolicyIRLbot}, frontier.Policies()...)
+	return []frontier.Policy{PolicyFIFO, PolicyMercator, PolicyIRLbot, frontier.PolicyHost, PolicySlots,
+		frontier.PolicyRanked}
 }
 
 // Options choose and shape a policy.
@@ -92,6 +95,8 @@ func New[K comparable](o Options) (frontier.Frontier[K], error) {
 		return nil, err
 	}
 	switch o.Policy {
+	case PolicySlots:
+		return NewSlots[K](o), nil
 	case PolicyFIFO:
 		return NewFIFO[K](o), nil
 	case PolicyMercator:
@@ -101,7 +106,7 @@ func New[K comparable](o Options) (frontier.Frontier[K], error) {
 	case frontier.PolicyHost:
 		return NewHost[K](o), nil
 	}
-	return frontier.New[K](o.Options)
+	return frontier.NewRanked[K](o.Options), nil
 }
 
 // FIFO hands out the URL that waits longest among those whose host may be asked: a breadth-first crawl, exactly so when

@@ -8,7 +8,7 @@ import (
 )
 
 // all are the orders of this package.
-var all = []frontier.Policy{PolicyFIFO, frontier.PolicyHost, PolicyMercator, PolicyIRLbot}
+var all = []frontier.Policy{PolicySlots, PolicyFIFO, frontier.PolicyHost, PolicyMercator, PolicyIRLbot}
 
 // small are options at which everything happens: put-aside rounds, back queues changing hosts.
 func small(p frontier.Policy, of frontier.Options) Options {
@@ -19,18 +19,22 @@ func small(p frontier.Policy, of frontier.Options) Options {
 }
 
 func subject(p frontier.Policy) frontiertest.Subject {
-	return frontiertest.Subject{New: func(of frontier.Options) (frontier.Frontier[uint64], error) {
+	s := frontiertest.Subject{New: func(of frontier.Options) (frontier.Frontier[uint64], error) {
 		return New[uint64](small(p, of))
 	}}
+	if p == PolicySlots {
+		s.Bound, s.Unit = true, func(host uint64) uint64 { return host % uint64(frontiertest.Small().SlotsH) }
+	}
+	return s
 }
 
-// A million random operations of mercator, whose guarantees are the least obvious, and a quarter of that of the others.
+// A million random operations of mercator and slots, whose guarantees are the least obvious, and a quarter of that of the others.
 func TestConformance(t *testing.T) {
 	for _, p := range all {
 		t.Run(string(p), func(t *testing.T) {
 			t.Parallel()
 			operations := 250_000
-			if p == PolicyMercator {
+			if p == PolicyMercator || p == PolicySlots {
 				operations = 1_000_000
 			}
 			frontiertest.Conform(t, subject(p), operations)

@@ -1,9 +1,11 @@
-package frontier
+package orders
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"henro/master/frontier"
 )
 
 // One URL through the scheduler: an Add for each URL, a Next and a Done for each that is not dropped, with numbers of
@@ -16,7 +18,7 @@ func BenchmarkSlots(b *testing.B) {
 			b.ResetTimer()
 			taken := 0
 			for i := 0; b.Loop(); i++ {
-				if _, dropped := s.Add(Item[uint64]{Key: uint64(i), Host: hosts[i&(len(hosts)-1)]}); !dropped {
+				if _, dropped := s.Add(frontier.Item[uint64]{Key: uint64(i), Host: hosts[i&(len(hosts)-1)]}); !dropped {
 					taken++
 				}
 				if i%size == size-1 {
@@ -32,7 +34,7 @@ func BenchmarkSlots(b *testing.B) {
 			b.ReportAllocs()
 			b.ResetTimer()
 			for i := 0; b.Loop(); i++ {
-				s.Add(Item[uint64]{Key: uint64(i), Host: hosts[i&(len(hosts)-1)]})
+				s.Add(frontier.Item[uint64]{Key: uint64(i), Host: hosts[i&(len(hosts)-1)]})
 				if i%size == size-1 {
 					drainSteps(s, 2)
 				}
@@ -52,14 +54,14 @@ func fullSlots(size int) (*Slots[uint64], []uint64) {
 		hosts[i] = rnd.Uint64()
 	}
 	for i := range size * size {
-		s.Add(Item[uint64]{Key: uint64(i), Host: hosts[i&(len(hosts)-1)]})
+		s.Add(frontier.Item[uint64]{Key: uint64(i), Host: hosts[i&(len(hosts)-1)]})
 	}
 	drainSteps(s, size/2)
 	return s, hosts
 }
 
 func drainSteps(s *Slots[uint64], steps int) {
-	var batch []Item[uint64]
+	var batch []frontier.Item[uint64]
 	for range steps {
 		batch = s.Next(0, len(s.lines), batch[:0])
 		for _, item := range batch {

@@ -1,4 +1,4 @@
-package frontier
+package orders
 
 import (
 	"fmt"
@@ -6,30 +6,34 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"henro/master/frontier"
 )
 
 // small are options at which everything happens: collisions and drops.
-func small() Options {
-	return Options{Policy: PolicySlots, Interval: time.Second, SlotsB: 16, SlotsH: 12}
+func smallSlots() Options {
+	o := DefaultOptions()
+	o.Policy, o.Interval, o.SlotsB, o.SlotsH = PolicySlots, time.Second, 16, 12
+	return o
 }
 
 // paper is algorithms 2 and 3 as they are printed: B queues and the array N.
 type paper struct {
-	q    [][]Item[uint64]
+	q    [][]frontier.Item[uint64]
 	n    []int
 	t    int
 	b, h int
 }
 
 func newPaper(b, h int) *paper {
-	p := &paper{q: make([][]Item[uint64], b), n: make([]int, h), b: b, h: h}
+	p := &paper{q: make([][]frontier.Item[uint64], b), n: make([]int, h), b: b, h: h}
 	for r := range p.n {
 		p.n[r] = r & 1
 	}
 	return p
 }
 
-func (p *paper) enqueue(c Item[uint64]) bool {
+func (p *paper) enqueue(c frontier.Item[uint64]) bool {
 	r := int(c.Host) % p.h
 	if p.n[r] >= p.t+p.b {
 		return false
@@ -43,7 +47,7 @@ func (p *paper) enqueue(c Item[uint64]) bool {
 	return true
 }
 
-func (p *paper) next() []Item[uint64] {
+func (p *paper) next() []frontier.Item[uint64] {
 	p.t++
 	i := p.t % p.b
 	u := p.q[i]
@@ -56,12 +60,12 @@ func TestSlotsIsThePapersAlgorithm(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 0))
 	for _, size := range [][2]int{{2, 2}, {4, 2}, {8, 6}, {10, 64}, {64, 10}} {
 		t.Run(fmt.Sprintf("B=%d,H=%d", size[0], size[1]), func(t *testing.T) {
-			o := small()
+			o := smallSlots()
 			o.SlotsB, o.SlotsH = size[0], size[1]
 			s, p := NewSlots[uint64](o), newPaper(size[0], size[1])
 			var now time.Duration
 			for key := range uint64(30_000) {
-				item := Item[uint64]{Key: key, Host: uint64(rnd.ExpFloat64() * float64(size[1]))}
+				item := frontier.Item[uint64]{Key: key, Host: uint64(rnd.ExpFloat64() * float64(size[1]))}
 				_, dropped := s.Add(item)
 				if taken := p.enqueue(item); taken == dropped {
 					t.Fatalf("URL %d: the paper takes it: %v, slots: %v", key, taken, !dropped)
@@ -75,7 +79,7 @@ func TestSlotsIsThePapersAlgorithm(t *testing.T) {
 					s.Done(item.Host, now, 0)
 				}
 				want := p.next()
-				byKey := func(a, b Item[uint64]) int { return int(a.Key) - int(b.Key) }
+				byKey := func(a, b frontier.Item[uint64]) int { return int(a.Key) - int(b.Key) }
 				slices.SortFunc(got, byKey)
 				slices.SortFunc(want, byKey)
 				if !slices.Equal(got, want) {
@@ -89,13 +93,13 @@ func TestSlotsIsThePapersAlgorithm(t *testing.T) {
 // Bounded: whatever is discovered, the rings of a residue, those it gave back among them, have room for less than twice
 // the next power of two from B/2 on.
 func TestSlotsStayBounded(t *testing.T) {
-	o := small()
+	o := smallSlots()
 	o.SlotsB, o.SlotsH, o.Interval = 100, 30, 0
 	s := NewSlots[uint64](o)
 	rnd := rand.New(rand.NewPCG(2, 0))
 	peak := 0
 	for key := range uint64(1_000_000) {
-		s.Add(Item[uint64]{Key: key, Host: rnd.Uint64()})
+		s.Add(frontier.Item[uint64]{Key: key, Host: rnd.Uint64()})
 		peak = max(peak, s.Len())
 		if key%100 == 0 {
 			for _, item := range s.Next(0, o.SlotsH, nil) {
@@ -114,39 +118,5 @@ func TestSlotsStayBounded(t *testing.T) {
 	}
 	if most := 2 * 64 * o.SlotsH; places > most || peak > o.SlotsB*o.SlotsH/2 {
 		t.Errorf("%d places instead of at most %d, %d URLs at once", places, most, peak)
-	}
-}
-
-// No operation allocates once the rings and the pool have the size that the load needs.
-func TestSteadyStateDoesNotAllocate(t *testing.T) {
-	for _, p := range []Policy{PolicySlots, PolicyRanked} {
-		t.Run(string(p), func(t *testing.T) {
-			o := small()
-			o.Policy = p
-			o.SlotsB, o.SlotsH, o.Interval = 64, 256, 0
-			f, err := New[uint64](o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			rnd := rand.New(rand.NewPCG(9, 0))
-			var key uint64
-			batch := make([]Item[uint64], 0, o.SlotsH)
-			run := func() {
-				for range 200 {
-					key++
-					f.Add(Item[uint64]{Key: key, Host: rnd.Uint64(), Band: uint8(key % Bands)})
-				}
-				batch = f.Next(0, o.SlotsH, batch[:0])
-				for _, item := range batch {
-					f.Done(item.Host, 0, 0)
-				}
-			}
-			for range 2000 {
-				run()
-			}
-			if n := testing.AllocsPerRun(100, run); n != 0 {
-				t.Errorf("%v allocations in 200 operations", n)
-			}
-		})
 	}
 }

@@ -1,8 +1,10 @@
-package frontier
+package orders
 
 import (
 	"math/bits"
 	"time"
+
+	"henro/master/frontier"
 )
 
 // Slots is the scheduler of Morimoto, Ueda, Uchida & Yamana: constant time for each operation, space for B·H/2 URLs
@@ -39,8 +41,8 @@ type Slots[K any] struct {
 	first, last [4]uint32     // residues due in step t, t+1, t+2 at index step mod 4, as index + 1
 	waiting     int
 
-	spare [32][][]Item[K] // rings of 1 << i URLs that are not in use
-	slab  []Item[K]       // from which small rings are cut
+	spare [32][][]frontier.Item[K] // rings of 1 << i URLs that are not in use
+	slab  []frontier.Item[K]       // from which small rings are cut
 }
 
 const (
@@ -50,14 +52,14 @@ const (
 
 // line is one residue r.
 type line[K any] struct {
-	n     int64         // n_r: step of the next URL to be added
-	count uint32        // URLs that wait
-	head  uint32        // index of the first of them in ring
-	link  uint32        // the next residue in the list of its step, as index + 1
-	due   bool          // in the list of a step
-	out   bool          // a URL of it was handed out, and Done was not called
-	ring  []Item[K]     // where they wait; here so that what Add needs lies in 48 neighbouring bytes
-	askAt time.Duration // when the rest that Done asked for is over
+	n     int64              // n_r: step of the next URL to be added
+	count uint32             // URLs that wait
+	head  uint32             // index of the first of them in ring
+	link  uint32             // the next residue in the list of its step, as index + 1
+	due   bool               // in the list of a step
+	out   bool               // a URL of it was handed out, and Done was not called
+	ring  []frontier.Item[K] // where they wait; here so that what Add needs lies in 48 neighbouring bytes
+	askAt time.Duration      // when the rest that Done asked for is over
 }
 
 // NewSlots makes an empty frontier.
@@ -74,7 +76,7 @@ func NewSlots[K any](o Options) *Slots[K] {
 // Line 8 of the paper's algorithm 2, n_r ← t + 1 + ((t and 1) xor (n_r and 1)), is kept, though the text beside it has
 // the two cases the other way round. Both keep the guarantee: n_r ≤ t means that the last URL of r had step n_r − 2 ≤ t
 // − 2.
-func (s *Slots[K]) Add(item Item[K]) (lost Item[K], dropped bool) {
+func (s *Slots[K]) Add(item frontier.Item[K]) (lost frontier.Item[K], dropped bool) {
 	r := s.residue(item.Host)
 	l := &s.lines[r]
 	if l.n >= s.t+s.b { // no step is left
@@ -111,7 +113,7 @@ func (s *Slots[K]) grow(l *line[K]) {
 }
 
 // ring returns an empty ring of a size that is a power of two.
-func (s *Slots[K]) ring(size int) []Item[K] {
+func (s *Slots[K]) ring(size int) []frontier.Item[K] {
 	spare := &s.spare[bits.TrailingZeros(uint(size))]
 	if n := len(*spare); n > 0 {
 		ring := (*spare)[n-1]
@@ -119,10 +121,10 @@ func (s *Slots[K]) ring(size int) []Item[K] {
 		return ring
 	}
 	if size >= slabSize {
-		return make([]Item[K], size)
+		return make([]frontier.Item[K], size)
 	}
 	if len(s.slab) < size {
-		s.slab = make([]Item[K], slabSize)
+		s.slab = make([]frontier.Item[K], slabSize)
 	}
 	ring := s.slab[:size:size]
 	s.slab = s.slab[size:]
@@ -176,7 +178,7 @@ func (s *Slots[K]) turn(now time.Duration) (l *line[K], ok bool) {
 }
 
 // Next implements Frontier: algorithm 3, Next. If limit is less than what a step has, the next call goes on with it.
-func (s *Slots[K]) Next(now time.Duration, limit int, batch []Item[K]) []Item[K] {
+func (s *Slots[K]) Next(now time.Duration, limit int, batch []frontier.Item[K]) []frontier.Item[K] {
 	for ; limit > 0; limit-- {
 		l, ok := s.turn(now)
 		if !ok {
@@ -191,10 +193,10 @@ func (s *Slots[K]) Next(now time.Duration, limit int, batch []Item[K]) []Item[K]
 }
 
 // leave takes the first URL of a line that has one.
-func (s *Slots[K]) leave(l *line[K]) Item[K] {
+func (s *Slots[K]) leave(l *line[K]) frontier.Item[K] {
 	cell := &l.ring[l.head]
 	item := *cell
-	*cell = Item[K]{} // lets go of what the key points to
+	*cell = frontier.Item[K]{} // lets go of what the key points to
 	l.head = (l.head + 1) & uint32(len(l.ring)-1)
 	l.count--
 	s.waiting--
@@ -202,7 +204,7 @@ func (s *Slots[K]) leave(l *line[K]) Item[K] {
 }
 
 // More implements Frontier. It ends before the URL of another host of the same residue.
-func (s *Slots[K]) More(host uint64, limit int, batch []Item[K]) []Item[K] {
+func (s *Slots[K]) More(host uint64, limit int, batch []frontier.Item[K]) []frontier.Item[K] {
 	l := &s.lines[s.residue(host)]
 	for ; limit > 0 && l.out && l.count > 0 && l.ring[l.head].Host == host; limit-- {
 		batch = append(batch, s.leave(l))
