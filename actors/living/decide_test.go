@@ -124,9 +124,63 @@ func TestDecisions(t *testing.T) {
 		if got := h.planOf(k).decision; got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
-		if got := h.Decide(item+"1", true); got != c.want && got != Sampled {
-			t.Errorf("%s: %v is decided, want %v", c.name, got, c.want)
+		for i := range 100 {
+			got := h.Decide(fmt.Sprint(item, 100+i), true)
+			if got != c.want && (got != Sampled || c.want == Render) {
+				t.Errorf("%s: %v is decided, want %v", c.name, got, c.want)
+			}
 		}
+	}
+}
+
+// Of pages that no scripts make, some are looked at.
+func TestPagesWithoutScripts(t *testing.T) {
+	n := 0
+	for i := range 1600 {
+		if (&Host{}).Decide(fmt.Sprint(item, i), false) == Sampled {
+			n++
+		}
+	}
+	if n < 60 || n > 150 {
+		t.Errorf("%d of 1600", n)
+	}
+}
+
+// A rule for links counts though some pages show none of them.
+func TestPagesThatAskForNothingSayNothingOfRulesForLinks(t *testing.T) {
+	for rule, want := range map[string]Decision{"\x01/x/\x06": Rules, "/x/\x06": Render} {
+		h := &Host{}
+		for i, f := range []*Finding{finding([]string{rule}), finding(), finding(), finding([]string{rule}),
+			finding([]string{rule})} {
+			h.Learn(fmt.Sprint(item, i), f)
+		}
+		if k, _ := h.find(item + "1"); h.planOf(k).decision != want {
+			t.Errorf("%s: %v", show(rule), h.planOf(k).decision)
+		}
+	}
+}
+
+// What counts for the host counts for each template; and one template alone does not speak for the host.
+func TestTheHostAsAWhole(t *testing.T) {
+	learn := func(h *Host, sections string, rule string) {
+		for i, c := range sections {
+			h.Learn(fmt.Sprintf("%s/part%c/%d", host, c, i), finding([]string{rule}))
+		}
+	}
+	for sections, want := range map[string]Decision{"abcab": Sampled, "abcabc": Rules, "ababab": Sampled,
+		"aaabbbaaabbb": Sampled, "abcdaaaaaaaaaaaaaaaaaaaaaaaaaab": Rules} {
+		h := &Host{}
+		if learn(h, sections, "/a"); h.planOf(&h.all).decision != want {
+			t.Errorf("%s: %v, want %v", sections, h.planOf(&h.all).decision, want)
+		}
+	}
+	h := &Host{}
+	learn(h, "abcabc", "/a")
+	for i, rule := range []string{"/a", "/b", "/b", "/b"} {
+		h.Learn(fmt.Sprint(item, i), finding([]string{rule}))
+	}
+	if k, _ := h.find(item + "1"); h.planOf(k).decision != Rules {
+		t.Errorf("%v, though all of it counts for the host or here", h.planOf(k).decision)
 	}
 }
 
@@ -141,6 +195,12 @@ func TestFailuresAreNotRepeatedForEver(t *testing.T) {
 	}
 	if rendered <= fails || rendered > 120 {
 		t.Errorf("%d renderings", rendered)
+	}
+	h.Learn(item+"1", finding())
+	for i := range 100 {
+		if d := h.Decide(fmt.Sprint(item, i), true); d != Sampled {
+			t.Errorf("%v after one that did not fail", d)
+		}
 	}
 }
 

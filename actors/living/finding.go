@@ -32,16 +32,14 @@ type Finding struct {
 
 // Bounds of a finding.
 const (
-	asksMost  = 64 // URLs that only the rendering showed; more are not explained
-	rulesEach = 9  // of one URL
-	rulesLink = 4  // of these, for each link
-	linkTries = 5  // links that a URL is compared with
-	tokensTry = 3  // words of a URL that are looked for in the HTML
-	placesTry = 4  // where each of them stands there
-	contextBy = 48 // bytes of a name before a word
-
-	contextsMost = 2 // that lead to a word, kept
-	triesMost    = 20_000
+	asksMost  = 64     // URLs that only the rendering showed; more are not explained
+	rulesEach = 9      // of one URL
+	rulesLink = 4      // of these, for each link
+	linkTries = 5      // links that a URL is compared with
+	tokensTry = 3      // words of a URL that are looked for in the HTML
+	placesTry = 4      // where each of them stands there
+	contextBy = 48     // bytes of a name before a word
+	triesMost = 20_000 // rules that are tried
 )
 
 // Finding explains what was asked for. It takes time linear in the HTML, with bounds on all else.
@@ -221,20 +219,16 @@ func (e *explainer) rules(begin, text string, from int, list []part, p *place, u
 			behind := func(rule, context string) string {
 				return rule[:word.from] + string(rune(found)) + context + string(rune(end)) + rule[word.to:]
 			}
-			held, best := 0, ""
+			first := ""
 			for _, context := range e.contexts(form[word.from:word.to]) {
-				before := held
 				for _, c := range forms(context, 0, list) {
 					if add(behind(form, c)) {
-						held, best = before+1, cmp.Or(best, c)
+						first = cmp.Or(first, c)
 					}
 				}
-				if held == contextsMost {
-					break
-				}
 			}
-			if held > 0 {
-				every, several = behind(every, best), several+1
+			if first != "" {
+				every, several = behind(every, first), several+1
 			}
 		}
 		if several > 1 {
@@ -251,12 +245,11 @@ func (e *explainer) pays(rule string) bool {
 		return true
 	}
 	made, there := 0, 0
-	e.follow(rule, e.links, func(url string) bool {
+	e.follow(rule, e.links, func(url string) {
 		made++
 		if e.here[url] {
 			there++
 		}
-		return true
 	})
 	return 2*there >= made
 }

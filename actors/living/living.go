@@ -325,14 +325,13 @@ func (h *Host) Expand(url string, html []byte) (urls []string) {
 	}
 	links := g.links()
 	for _, rule := range rules {
-		g.follow(rule, links, func(made string) bool {
-			if made != plain(url) && !slices.Contains(urls, made) {
+		g.follow(rule, links, func(made string) {
+			if len(urls) < expandMost && made != plain(url) && !slices.Contains(urls, made) {
 				urls = append(urls, made)
 			}
-			return len(urls) < expandMost
 		})
 	}
-	return urls[:min(len(urls), expandMost)]
+	return urls
 }
 
 // rules returns the rules of a page's template, and those of the host while they are not known.

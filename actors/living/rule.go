@@ -329,8 +329,8 @@ func (g *page) behind(context []byte) string {
 func isLetter(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }
 func isWord(c byte) bool   { return isLetter(c) || c == '_' || c == '-' }
 
-// follow hands on the URLs that a rule names for the page, until yield says no.
-func (g *page) follow(rule string, links []place, yield func(url string) bool) {
+// follow hands on the URLs that a rule names for the page.
+func (g *page) follow(rule string, links []place, yield func(url string)) {
 	if rule[0] != each {
 		if url, ok := g.make(rule, &g.place); ok {
 			yield(url)
@@ -338,8 +338,8 @@ func (g *page) follow(rule string, links []place, yield func(url string) bool) {
 		return
 	}
 	for i := range links {
-		if url, ok := g.make(rule, &links[i]); ok && !yield(url) {
-			return
+		if url, ok := g.make(rule, &links[i]); ok {
+			yield(url)
 		}
 	}
 }
