@@ -82,8 +82,6 @@ type Options struct {
 	// Level of compression, 1 to 9 of gzip and 1 to 22 of zstd. Default 3: 110 µs for a documentation page of 28.8 kB,
 	// where level 6 of the standard library takes 405 µs and saves a few per cent of the size.
 	Level int
-	// KeepChunks stores chunked bodies with their chunks. Default off: see the package comment.
-	KeepChunks bool
 }
 
 // DefaultOptions returns the defaults.

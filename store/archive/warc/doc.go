@@ -19,8 +19,7 @@
 // takes the payload digest after chunks are removed (section 6.3.2; so do jwarc and Heritrix), warcio and gowarc take
 // it over the stored bytes, and so each calls the other's records broken. A body stored without chunks has one digest
 // under both readings. Its head says "X-Archive-Orig-Transfer-Encoding: chunked" where it said "Transfer-Encoding:
-// chunked", as the browser-based crawlers do; every other byte is the server's. Options.KeepChunks stores the chunks
-// and takes the digest by the letter of the standard.
+// chunked", as the browser-based crawlers do; every other byte is the server's.
 //
 // # Invariants
 //

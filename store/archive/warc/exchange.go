@@ -20,10 +20,9 @@ type Exchange struct {
 	Body    []byte    // everything after the head, as it came
 	Payload []byte    // Body without its transfer coding; nil: the same as Body
 	// PayloadDigest is the digest of Payload, computed if zero.
-	PayloadDigest         Digest
-	Packed                bool   // Payload is compressed already, as most pictures are
-	Truncated             string // why Body is not whole, or empty
-	IdentifiedPayloadType string
+	PayloadDigest Digest
+	Packed        bool   // Payload is compressed already, as most pictures are
+	Truncated     string // why Body is not whole, or empty
 	// Extra are further fields of the capture and of the request, such as WARC-Protocol.
 	Extra []Field
 	// Earlier is the capture this one repeats; nil: the answer is stored whole.
@@ -57,7 +56,7 @@ func (b *Builder) AppendExchange(dst []byte, x *Exchange) ([]byte, Members) {
 	payload := x.Payload
 	if payload == nil {
 		payload = body
-	} else if !b.options.KeepChunks {
+	} else {
 		b.head = appendUncoded(b.head[:0], head)
 		head, body = b.head, payload
 	}
@@ -68,9 +67,8 @@ func (b *Builder) AppendExchange(dst []byte, x *Exchange) ([]byte, Members) {
 	b.ids = [3]ID{NewID(), NewID(), NewID()}
 	*capture = Record{
 		Type: Response, ID: b.ids[0], Date: x.At, TargetURI: x.URI, IP: x.IP, ContentType: TypeResponse,
-		Truncated:             x.Truncated,
-		IdentifiedPayloadType: x.IdentifiedPayloadType, PayloadDigest: x.PayloadDigest, Extra: x.Extra, Head: head,
-		Body: body, Packed: x.Packed,
+		Truncated: x.Truncated, PayloadDigest: x.PayloadDigest, Extra: x.Extra, Head: head, Body: body,
+		Packed: x.Packed,
 	}
 	if e := x.Earlier; e != nil {
 		capture.Type = Revisit

@@ -95,26 +95,25 @@ type Field struct{ Name, Value string }
 
 // Record is one record about to be built. Zero fields are left out of its header.
 type Record struct {
-	Type                  Type
-	ID                    ID        // given by the Builder if zero
-	Date                  time.Time // the moment the capture began
-	TargetURI             string
-	IP                    netip.Addr // whom the exchange was with
-	ContentType           string     // of the block
-	ConcurrentTo          []ID       // records of the same capture
-	RefersTo              ID
-	RefersToURI           string    // for a revisit: TargetURI of the capture that holds the payload
-	RefersToDate          time.Time // for a revisit: its Date
-	Profile               string    // for a revisit: on which ground it is one
-	WarcinfoID            ID
-	Filename              string // for a warcinfo: the name of the file
-	Truncated             string // length, time, disconnect or unspecified
-	IdentifiedPayloadType string // what the payload turned out to be
-	PayloadDigest         Digest
-	BlockDigest           Digest  // computed by the Builder if zero
-	Extra                 []Field // any others, in order
-	Head, Body            []byte  // the block is one after the other, so that neither need be copied
-	Packed                bool    // the body is compressed already: gzip has nothing to save on it
+	Type          Type
+	ID            ID        // given by the Builder if zero
+	Date          time.Time // the moment the capture began
+	TargetURI     string
+	IP            netip.Addr // whom the exchange was with
+	ContentType   string     // of the block
+	ConcurrentTo  []ID       // records of the same capture
+	RefersTo      ID
+	RefersToURI   string    // for a revisit: TargetURI of the capture that holds the payload
+	RefersToDate  time.Time // for a revisit: its Date
+	Profile       string    // for a revisit: on which ground it is one
+	WarcinfoID    ID
+	Filename      string // for a warcinfo: the name of the file
+	Truncated     string // length, time, disconnect or unspecified
+	PayloadDigest Digest
+	BlockDigest   Digest  // computed by the Builder if zero
+	Extra         []Field // any others, in order
+	Head, Body    []byte  // the block is one after the other, so that neither need be copied
+	Packed        bool    // the body is compressed already: gzip has nothing to save on it
 }
 
 const dateLayout = "2006-01-02T15:04:05Z"
@@ -146,7 +145,6 @@ func (r *Record) appendHeader(dst []byte) []byte {
 	dst = appendID(dst, "WARC-Warcinfo-ID", r.WarcinfoID)
 	dst = appendField(dst, "WARC-Filename", r.Filename)
 	dst = appendField(dst, "WARC-Truncated", r.Truncated)
-	dst = appendField(dst, "WARC-Identified-Payload-Type", r.IdentifiedPayloadType)
 	dst = appendDigest(dst, "WARC-Payload-Digest", r.PayloadDigest)
 	dst = appendDigest(dst, "WARC-Block-Digest", r.BlockDigest)
 	for _, f := range r.Extra {

@@ -28,8 +28,8 @@ func subject(p frontier.Policy) frontiertest.Subject {
 	return s
 }
 
-// A million random operations of mercator and slots, whose guarantees are the least obvious, and a quarter of that of the
-// others.
+// A million random operations of mercator and slots, whose guarantees are the least obvious, and a quarter of that of
+// the others.
 func TestConformance(t *testing.T) {
 	for _, p := range all {
 		t.Run(string(p), func(t *testing.T) {
