@@ -150,7 +150,8 @@ func (l *lab) crawl(ctx context.Context, s *Site, way, dir string) (time.Duratio
 	}
 	arguments := []string{"crawl", "--dir", dir, "--depth", "-1", "--allow-private", "127.0.0.0/24",
 		"--delay", l.delay.String(), "--exclude", excluded, "--listen-http", "off", "--dns", "127.0.0.1:9",
-		"--progress", "off", "--log-level", "error", "--resolve", fmt.Sprintf("%s:%d:%s", trap, l.port, trapAt)}
+		"--progress", "off", "--log-level", "error", "--retries", "0", // else a crawl waits for the trap
+		"--resolve", fmt.Sprintf("%s:%d:%s", trap, l.port, trapAt)}
 	for _, entry := range l.resolve() {
 		arguments = append(arguments, "--resolve", entry)
 	}
