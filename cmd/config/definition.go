@@ -40,6 +40,10 @@ func (c *Crawl) Define(flags *pflag.FlagSet, follow bool, say func(line string))
 				filepath.Join(c.Dir, kept), name, suggestion(name, names(flags)))
 		}
 	}
+	if slices.Equal(d.Given["frontier"], []string{"slots"}) {
+		d.Given["frontier"] = []string{"ranked"}
+		say("--frontier slots is gone: ranked, as bounded and with the best URLs first, takes its place")
+	}
 	secrets := d.Secrets
 	s := settling{d, follow && d.Judged != "", say} // a crawl that is not known yet is as it is given
 	flags.VisitAll(func(f *pflag.Flag) {

@@ -56,7 +56,7 @@ func TestSettingsThatWentAreLeftOut(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "settings.yaml")
 	if err := errors.Join(os.WriteFile(filepath.Join(dir, kept), []byte(
-		`{"version":1,"settings":{"warc-metadata":["true"],"depth":["7"]}}`), 0o644),
+		`{"version":1,"settings":{"warc-metadata":["true"],"depth":["7"],"frontier":["slots"]}}`), 0o644),
 		os.WriteFile(name, []byte("bot-agent: https://bot.test\nretries: 5\n"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestSettingsThatWentAreLeftOut(t *testing.T) {
 	var said []string
 	say := func(line string) { said = append(said, line) }
 	if err := errors.Join(Load(f, name, nil), c.Define(f, false, say)); err != nil ||
-		c.Depth != 7 || c.Retries != 5 || c.definition.Given["warc-metadata"] != nil ||
+		c.Depth != 7 || c.Frontier != "ranked" || c.Retries != 5 || c.definition.Given["warc-metadata"] != nil ||
 		!strings.Contains(strings.Join(said, "\n"), "the setting warc-metadata of crawl.json is gone") {
 		t.Errorf("%v, depth %d, retries %d, said %q", err, c.Depth, c.Retries, said)
 	}
