@@ -242,8 +242,8 @@ func TestTheHostDecidesAboutNewTemplates(t *testing.T) {
 	}{{finding([]string{"/a"}), true, Rules}, {finding(), false, Static}, {finding(), true, Sampled},
 		{&Finding{dynamic: true}, true, Sampled}} {
 		h := &Host{}
-		for i := range 9 {
-			h.Learn(fmt.Sprintf("%s/part%c/%d", host, 'a'+i%3, i), c.f)
+		for i := range together {
+			h.Learn(fmt.Sprintf("%s/part%c/%d", host, 'a'+i%8, i), c.f)
 		}
 		n := map[Decision]int{}
 		for i := range 800 {
@@ -316,7 +316,9 @@ func TestWordsOfARendering(t *testing.T) {
 		{"half of it", "<p>" + long, "", long + strings.Repeat("what a script fetched ", 20), true},
 		{"the same in Japanese", "<p>東京の<b>天気</b>は晴れです、明日も晴れるでしょう。", "",
 			"東京の天気は晴れです、明日も晴れるでしょう。", false},
-		{"all of it in Russian", "<title>Погода</title>", "", strings.Repeat("завтра будет хорошая погода ", 9), true},
+		{"some words more, and many as they were", "<p>" + long, "", long + strings.Repeat("more ", newWords+3), false},
+		{"signs that are no words", "<p>" + long, "", long + strings.Repeat("· „…“\u00a0", 60), false},
+		{"all of it in Russian", "<title>Погода</title>", "", strings.Repeat("завтра будет погода ", 9), true},
 	} {
 		s := &Sample{URL: host, HTML: []byte(c.html), StaticText: c.static, RenderedText: c.rendered}
 		s.URL += "/"

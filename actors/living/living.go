@@ -53,7 +53,7 @@ const (
 // When something is known.
 const (
 	agree      = 3  // samples of a template, before anything is decided; and of a rule, before it counts
-	hostAgrees = 6  // samples of the host, before they decide about other templates
+	hostAgrees = 6  // samples of the host, of three templates at least, before they decide about others
 	oddShare   = 8  // one in so many samples may be of another kind
 	missesMost = 4  // of a rule in a row: it is dropped
 	fails      = 6  // renderings that failed: the template is left alone
@@ -234,16 +234,15 @@ func (h *Host) conclude(k *kind) *plan {
 		}
 	}
 	p.rules = cover(k.samples, p.counts)
-	n, odd, shapes := len(k.samples), 0, map[uint16]bool{}
+	n, odd := len(k.samples), 0
 	for i := range k.samples {
-		shapes[k.samples[i].shape] = true
 		if h.isOdd(&k.samples[i], p) {
 			odd++
 		}
 	}
 	p.odd = odd > 0
 	switch {
-	case n < agree, k == &h.all && (n < hostAgrees || len(shapes) < agree):
+	case n < agree, k == &h.all && n < hostAgrees:
 		return p
 	case odd == n, odd*2 > n && n > agree+1, odd*oddShare > n && n >= samplesMost:
 		p.decision = Render

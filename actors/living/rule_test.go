@@ -119,6 +119,31 @@ func TestPut(t *testing.T) {
 	}
 }
 
+// Of links those are compared with a URL that have most in common with it.
+func TestAlike(t *testing.T) {
+	g, _ := newPage(host+"/a", nil)
+	for i := range 20 {
+		g.html = fmt.Appendf(g.html, `<a href="/%d/assets">`, i)
+	}
+	g.html = append(g.html, `<a href="/deep/guide/one">`...)
+	e := explainer{page: g, links: g.links()}
+	e.index()
+	if got := e.alike("/assets/deep_guide_one.js", 0); len(got) != linkTries || got[0] != 20 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestWordsThatMayComeFromThePage(t *testing.T) {
+	rule := "/assets/app/\x05a-b\x03/k7/two-words/aBcD/averylongword/q"
+	var got []string
+	for _, word := range words(rule, 0) {
+		got = append(got, rule[word.from:word.to])
+	}
+	if want := []string{"k7", "two-words", "aBcD"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // What is found for a page is in an order in which the end may be left out.
 func TestBestRules(t *testing.T) {
 	s := Sample{URL: host + "/a/b"}

@@ -91,7 +91,7 @@ var parsers = map[string]bool{"slave/links.Document": true}
 // rooms are packages of features that came after the house was measured: each has a bound of code lines of its own, and
 // what plugs it in counts among those of the house.
 var rooms = map[string]int{
-	"actors/living":     1_360,
+	"actors/living":     1_345,
 	"cmd/replay/origin": 103,
 	"slave/walls":       330,
 }
