@@ -6,8 +6,8 @@
 #   living.sh all          fifteen sites, and one of 2,000 pages; some fifteen minutes, and 400 MB of packages
 #   living.sh NAME…        these sites: see living/make.mjs
 #
-# BROWSER=off,auto         ways of crawling
-# PAGES=20                 of a site that are compared (3: 4)
+# BROWSER=off,auto         ways of crawling (three: off; the large site: all too)
+# PAGES=20                 of a site that are compared (three: 6)
 # BIG=2000                 pages of the large site
 # BARS=off                 what is missed is no failure
 # CACHE=FOLDER             for packages and sites, which are made anew only when what makes them has changed
@@ -22,7 +22,7 @@ cache=${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/henro-living}
 port=${PORT:-8480}
 large=
 case ${1:-three} in
-three) set -- react cors manual && PAGES=${PAGES:-6} ;;
+three) set -- react cors manual && PAGES=${PAGES:-6} BROWSER=${BROWSER:-off} ;;
 all)
 	set -- vitepress starlight docsify hash swagger redoc react vue scroll shadow cors worker manual blog menu
 	large=${BIG:-2000}

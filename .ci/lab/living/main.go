@@ -162,8 +162,15 @@ func (l *lab) crawl(ctx context.Context, s *Site, way, dir string) (time.Duratio
 	defer cancel()
 	l.web.take()
 	start := time.Now()
-	out, err := exec.CommandContext(ctx, l.henro, append(arguments, l.root(s)+"/")...).CombinedOutput()
+	cmd := exec.CommandContext(ctx, l.henro, append(arguments, l.root(s)+"/")...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	out, err := cmd.CombinedOutput()
 	took := time.Since(start)
+	if ctx.Err() != nil { // what it has is judged all the same
+		l.say(false, true, "%s, --browser %s: the crawl is not over after %v", s.Name, way, l.limit)
+		err = nil
+	}
 	if err != nil {
 		return 0, Manners{}, fmt.Errorf("henro crawl: %w\n%s", err, out)
 	}
