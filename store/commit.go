@@ -346,10 +346,22 @@ func (c *commit) visit(o *change) error {
 	switch {
 	case o.queue:
 		// It was live in the queue, so it is the page's only record, whatever comes of the visit.
-	case visited, v.Retry && o.fresh == nil && op.Found:
+	case visited, v.Retry && o.fresh == nil && op.Found && page.Flags&Awaits == 0:
 		// The page was visited meanwhile inside a lease, or is known already: its record is elsewhere.
 		c.out.Replayed++
 		return c.raised(op, page.URL, page.Depth, page.Redirects)
+	case v.Retry && o.fresh == nil && op.Found:
+		// It was fetched inside a lease. The record by which it waited gives way to one that knows so.
+		band, rose, err := roseTo(c.tx, o.host, op.URL)
+		if err = cmp.Or(err, c.raised(op, page.URL, page.Depth, page.Redirects)); err != nil {
+			return err
+		}
+		if rose && band >= AwaitBand {
+			c.out.Replayed++
+			return nil
+		}
+		c.out.Visited++
+		return c.stay(o, &page)
 	case v.Retry:
 		// The page may wait again, since a visit from another of its records failed.
 		if again, err := c.fresh.waitsAgain(o.fresh, op.URL); err != nil || again {
@@ -362,7 +374,7 @@ func (c *commit) visit(o *change) error {
 			}
 		}
 		c.out.Visited++
-		return c.wait(o, &page, RetryBand)
+		return c.stay(o, &page)
 	}
 	if !v.Retry {
 		if _, err := c.countVisited(o); err != nil {
@@ -425,6 +437,14 @@ func (c *commit) move(o *change) error {
 	case op.Found && op.Old.Visited():
 		c.out.Replayed++
 		return nil
+	}
+	// Another record of the page may wait in its place.
+	if gone, err := superseded(c.tx, *o.fresh, c.ops[o.op].URL); err != nil || gone {
+		c.out.Replayed++
+		return err
+	}
+	if o.fresh.key.band() >= AwaitBand {
+		return c.wait(o, &page, o.fresh.key.band())
 	}
 	return c.wait(o, &page, page.Band)
 }
@@ -550,7 +570,7 @@ func (c *commit) admit() error {
 // rise gives a waiting page a record in the better band of a candidate.
 func (c *commit) rise(a *Candidate, op *seen.Op) error {
 	host := HostID(op.Host)
-	if band, rose, err := roseTo(c.tx, host, op.URL); err != nil || rose && (band <= a.Band || band == RetryBand) {
+	if band, rose, err := roseTo(c.tx, host, op.URL); err != nil || rose && (band <= a.Band || band >= AwaitBand) {
 		return err
 	}
 	if err := c.fresh.noteRise(host, op.URL, a.Band); err != nil {

@@ -64,6 +64,13 @@ const Own Flags = 1 << 15
 // Scripted says that scripts make the page of what they fetch, and that they were not run.
 const Scripted Flags = 1 << 16
 
+// Awaits says that what was fetched of the page is archived, and that its scripts are still to be run: until then the
+// visit does not count.
+const Awaits Flags = 1 << 17
+
+// Rendered says that the scripts were run: links and text are those of the page as a browser shows it.
+const Rendered Flags = 1 << 18
+
 // wishShift is where the flags hold the changefreq of the sitemap in which the page was found, in three bits.
 const wishShift = 8
 
@@ -282,10 +289,11 @@ func (c *Candidate) Reach() uint8 {
 	return seen.Reach(Flags(0).AsRequisite(c.Requisite).Requisite() == 0, c.DepthLeft)
 }
 
-// LastBand is the last priority a candidate can have; RetryBand behind it holds pages whose first visit must be tried
-// again.
+// LastBand is the last priority a candidate can have. AwaitBand behind it holds pages that were fetched and whose
+// scripts are still to be run (Awaits), RetryBand those whose first visit must be tried again.
 const (
-	LastBand  = 254
+	LastBand  = 253
+	AwaitBand = 254
 	RetryBand = 255
 )
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"go.etcd.io/bbolt"
+
+	"henro/store/fingerprint"
 )
 
 // bucketRises has, for each waiting page that rose, the band in which its record lies. Its record in the worse band is
@@ -62,11 +64,23 @@ func (w *freshWriter) forgetRise(host HostID, fp uint64) error {
 	return nil
 }
 
-// waitsAgain reports whether the page of a record in a better band waits in RetryBand by another record.
+// waitsAgain reports whether the page of a record waits in AwaitBand or RetryBand by another record.
 func (w *freshWriter) waitsAgain(ref *freshRef, fp uint64) (bool, error) {
-	if ref == nil || ref.key.band() == RetryBand {
+	if ref == nil {
 		return false, nil
 	}
 	band, rose, err := roseTo(w.tx, ref.key.host(), fp)
-	return rose && band == RetryBand, err
+	return rose && band >= AwaitBand && band != ref.key.band(), err
+}
+
+// stay puts a page into the band of its kind behind all others, from which it does not rise.
+func (c *commit) stay(o *change, page *Page) error {
+	band := uint8(RetryBand)
+	if page.Flags&Awaits != 0 {
+		band = AwaitBand
+	}
+	if err := c.fresh.noteRise(o.host, fingerprint.URL(page.URL), band); err != nil {
+		return err
+	}
+	return c.wait(o, page, band)
 }

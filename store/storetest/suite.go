@@ -271,7 +271,7 @@ func (d *driver) candidate(s *Step, url string) store.Candidate {
 	// A page rises from a worse band only.
 	may := !drawn
 	if p := d.twin.pages[url]; p != nil {
-		may = !p.visited && p.live().band > c.Band && p.live().band < store.RetryBand
+		may = !p.visited && p.live().band > c.Band && p.live().band < store.AwaitBand
 	}
 	c.Rises = may && d.rnd.IntN(2) == 0
 	return c
@@ -392,6 +392,9 @@ func (d *driver) visit(e store.Entry) store.Visited {
 		v.Page.Next = d.now.Add(time.Hour * time.Duration(d.rnd.IntN(2))).Truncate(time.Second)
 		if d.rnd.IntN(4) == 0 {
 			v.Page.Next = time.Time{}
+		}
+		if d.rnd.IntN(2) == 0 {
+			v.Page.Flags |= store.Awaits
 		}
 		return v
 	}

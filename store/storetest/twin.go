@@ -427,13 +427,18 @@ func (t *Twin) visit(v *store.Visited, r *record, f first, now time.Time, out *s
 	queued := r != nil && r.place != store.InFresh
 	switch {
 	case queued:
-	case p.visited, v.Retry && r == nil && !unknown:
+	case p.visited, v.Retry && r == nil && !unknown && page.Flags&store.Awaits == 0:
 		out.Replayed++
 		if !v.Retry || r == nil {
 			p.raise(reach, &page, out)
 		}
 		return
-	case v.Retry && r != nil && p.rose == store.RetryBand && r.band != store.RetryBand:
+	case v.Retry && r == nil && !unknown:
+		if p.raise(reach, &page, out); p.rose >= store.AwaitBand {
+			out.Replayed++
+			return
+		}
+	case v.Retry && r != nil && p.rose >= store.AwaitBand && int(r.band) != p.rose:
 		out.Replayed++ // it is to be tried again already
 		return
 	}
@@ -442,7 +447,14 @@ func (t *Twin) visit(v *store.Visited, r *record, f first, now time.Time, out *s
 		if queued {
 			page.Flags, page.Via = linked(reach, page.Flags), ""
 		}
-		t.write(p, page, r, !queued, store.RetryBand, now)
+		band := uint8(store.RetryBand)
+		if page.Flags&store.Awaits != 0 {
+			band = store.AwaitBand
+		}
+		if !queued {
+			p.rose = int(band)
+		}
+		t.write(p, page, r, !queued, band, now)
 		return
 	}
 	if v.Links != nil {
@@ -473,7 +485,15 @@ func (t *Twin) move(page store.Page, r *record, now time.Time, out *store.Outcom
 		out.Replayed++
 		return
 	}
-	t.write(t.pages[r.URL], page, r, r.place == store.InFresh, page.Band, now)
+	p, band := t.pages[r.URL], page.Band
+	if r.place == store.InFresh && p.rose >= 0 && int(r.band) != p.rose {
+		out.Replayed++ // another record of the page waits in its place
+		return
+	}
+	if r.place == store.InFresh && r.band >= store.AwaitBand {
+		band = r.band
+	}
+	t.write(p, page, r, r.place == store.InFresh, band, now)
 }
 
 func (t *Twin) drop(page store.Page, r *record, now time.Time, out *store.Outcome) {
@@ -520,7 +540,7 @@ func (t *Twin) admit(c store.Candidate, now time.Time, out *store.Outcome) {
 		out.Admitted = count(out.Admitted, c.URL)
 	} else {
 		p.raise(reach, &page, out)
-		if !c.Rises || p.visited || p.rose >= 0 && (p.rose <= int(c.Band) || p.rose == store.RetryBand) {
+		if !c.Rises || p.visited || p.rose >= 0 && (p.rose <= int(c.Band) || p.rose >= store.AwaitBand) {
 			return
 		}
 	}

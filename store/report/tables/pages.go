@@ -73,6 +73,8 @@ var pageColumns = []column[page]{
 		func(p *page) Value { return text(p.Near) }},
 	{"scripted", Boolean, "scripts make the page of what they fetch, and they were not run",
 		func(p *page) Value { return boolean(p.Flags&store.Scripted != 0) }},
+	{"rendered", Boolean, "the scripts were run, in a browser: links and text are those of the page as it is shown",
+		func(p *page) Value { return boolean(p.Flags&store.Rendered != 0) }},
 }
 
 // Pages are all known URLs, of pages and of their requisites, visited or not; the thesis' input URLs are those of depth
