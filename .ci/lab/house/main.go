@@ -93,6 +93,8 @@ var parsers = map[string]bool{"slave/links.Document": true}
 var rooms = map[string]int{
 	"actors/living":     1_345,
 	"cmd/replay/origin": 103,
+	"slave/browser":     1_060,
+	"slave/render":      300,
 	"slave/walls":       330,
 }
 
