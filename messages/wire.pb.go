@@ -402,6 +402,9 @@ type FetchRules struct {
 	BotKey           []byte                 `protobuf:"bytes,46,opt,name=bot_key,json=botKey,proto3" json:"bot_key,omitempty"`                // private key in PEM, with which requests are signed
 	BotAgent         string                 `protobuf:"bytes,47,opt,name=bot_agent,json=botAgent,proto3" json:"bot_agent,omitempty"`          // https address of the directory with its public half
 	Near             bool                   `protobuf:"varint,48,opt,name=near,proto3" json:"near,omitempty"`                                 // the texts of pages are sketched, for near-duplicates
+	Browser          string                 `protobuf:"bytes,49,opt,name=browser,proto3" json:"browser,omitempty"`                            // which pages have their scripts run, in a browser: off or empty, auto, all
+	Render           []string               `protobuf:"bytes,50,rep,name=render,proto3" json:"render,omitempty"`                              // regular expressions of pages whose scripts are run in any case
+	Behaviours       []*Header              `protobuf:"bytes,51,rep,name=behaviours,proto3" json:"behaviours,omitempty"`                      // name: hosts, as weburl.Patterns has them; value: the script that is run in their pages
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -644,6 +647,27 @@ func (x *FetchRules) GetNear() bool {
 		return x.Near
 	}
 	return false
+}
+
+func (x *FetchRules) GetBrowser() string {
+	if x != nil {
+		return x.Browser
+	}
+	return ""
+}
+
+func (x *FetchRules) GetRender() []string {
+	if x != nil {
+		return x.Render
+	}
+	return nil
+}
+
+func (x *FetchRules) GetBehaviours() []*Header {
+	if x != nil {
+		return x.Behaviours
+	}
+	return nil
 }
 
 // Header is a field of requests beside the usual ones.
@@ -1039,6 +1063,7 @@ type HostTask struct {
 	RequisiteIntervalNs int64                  `protobuf:"varint,15,opt,name=requisite_interval_ns,json=requisiteIntervalNs,proto3" json:"requisite_interval_ns,omitempty"` // likewise before the request for a requisite
 	PageLimit           int32                  `protobuf:"varint,16,opt,name=page_limit,json=pageLimit,proto3" json:"page_limit,omitempty"`                                 // how many of the visits may be of pages; 0: all of them; negative: none, only requisites
 	Parallel            uint32                 `protobuf:"varint,17,opt,name=parallel,proto3" json:"parallel,omitempty"`                                                    // how many requests may be under way at once; 0: one
+	Living              []byte                 `protobuf:"bytes,41,opt,name=living,proto3" json:"living,omitempty"`                                                         // what rendering showed of the host's pages, as package living marshals it
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
 }
@@ -1199,6 +1224,13 @@ func (x *HostTask) GetParallel() uint32 {
 	return 0
 }
 
+func (x *HostTask) GetLiving() []byte {
+	if x != nil {
+		return x.Living
+	}
+	return nil
+}
+
 // Task is one URL to visit.
 type Task struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1214,6 +1246,7 @@ type Task struct {
 	Attempts      uint32                 `protobuf:"varint,10,opt,name=attempts,proto3" json:"attempts,omitempty"`                            // failed visits before this one
 	Requisite     uint32                 `protobuf:"varint,11,opt,name=requisite,proto3" json:"requisite,omitempty"`                          // how far from the page that it is a requisite of; 0: a page; 7: a page that is one as well
 	Via           string                 `protobuf:"bytes,12,opt,name=via,proto3" json:"via,omitempty"`                                       // of a requisite that was never visited: the URL that names it (only ever written to WARC)
+	Render        bool                   `protobuf:"varint,13,opt,name=render,proto3" json:"render,omitempty"`                                // it is archived, and waits for its scripts to be run: it is asked for only where it is not found
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1330,6 +1363,13 @@ func (x *Task) GetVia() string {
 		return x.Via
 	}
 	return ""
+}
+
+func (x *Task) GetRender() bool {
+	if x != nil {
+		return x.Render
+	}
+	return false
 }
 
 // Report carries facts from a slave; a fact is kept and sent again until the master's Stored covers it.
@@ -1545,6 +1585,10 @@ type PageVisited struct {
 	Near             []byte                 `protobuf:"bytes,42,opt,name=near,proto3" json:"near,omitempty"`                                                    // sketch of the main content (fingerprint.Near); empty: of few words, or not asked for
 	CapturedUnix     int64                  `protobuf:"varint,43,opt,name=captured_unix,json=capturedUnix,proto3" json:"captured_unix,omitempty"`               // WARC-Date of its capture, in whole seconds of the slave's clock; 0: it is not archived
 	Scripted         bool                   `protobuf:"varint,44,opt,name=scripted,proto3" json:"scripted,omitempty"`                                           // scripts make the page of what they fetch, and they were not run
+	RenderAfterNs    int64                  `protobuf:"varint,45,opt,name=render_after_ns,json=renderAfterNs,proto3" json:"render_after_ns,omitempty"`          // the scripts are to be run, once what the links name has come; 0: they are not
+	Unasked          bool                   `protobuf:"varint,46,opt,name=unasked,proto3" json:"unasked,omitempty"`                                             // the host was asked for nothing: it is the page that was archived before, looked at again
+	Rendered         bool                   `protobuf:"varint,48,opt,name=rendered,proto3" json:"rendered,omitempty"`                                           // the scripts were run: the links are those of the page as it is shown
+	Finding          []byte                 `protobuf:"bytes,47,opt,name=finding,proto3" json:"finding,omitempty"`                                              // what that showed of pages like this one, as package living marshals it
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -1857,6 +1901,34 @@ func (x *PageVisited) GetScripted() bool {
 		return x.Scripted
 	}
 	return false
+}
+
+func (x *PageVisited) GetRenderAfterNs() int64 {
+	if x != nil {
+		return x.RenderAfterNs
+	}
+	return 0
+}
+
+func (x *PageVisited) GetUnasked() bool {
+	if x != nil {
+		return x.Unasked
+	}
+	return false
+}
+
+func (x *PageVisited) GetRendered() bool {
+	if x != nil {
+		return x.Rendered
+	}
+	return false
+}
+
+func (x *PageVisited) GetFinding() []byte {
+	if x != nil {
+		return x.Finding
+	}
+	return nil
 }
 
 // LinkSet is the set of outlinks of one page, in columns: the i-th link is (urls[i], kinds[i], flags[i], anchors[i], around[i]).
@@ -2572,7 +2644,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"NotLeading\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x12\n" +
-	"\x04boot\x18\x03 \x01(\tR\x04boot\"\xa5\a\n" +
+	"\x04boot\x18\x03 \x01(\tR\x04boot\"\x86\b\n" +
 	"\n" +
 	"FetchRules\x12\x1d\n" +
 	"\n" +
@@ -2608,7 +2680,12 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x04obey\x18- \x03(\tR\x04obey\x12\x17\n" +
 	"\abot_key\x18. \x01(\fR\x06botKey\x12\x1b\n" +
 	"\tbot_agent\x18/ \x01(\tR\bbotAgent\x12\x12\n" +
-	"\x04near\x180 \x01(\bR\x04near\"J\n" +
+	"\x04near\x180 \x01(\bR\x04near\x12\x18\n" +
+	"\abrowser\x181 \x01(\tR\abrowser\x12\x16\n" +
+	"\x06render\x182 \x03(\tR\x06render\x12-\n" +
+	"\n" +
+	"behaviours\x183 \x03(\v2\r.henro.HeaderR\n" +
+	"behaviours\"J\n" +
 	"\x06Header\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -2645,7 +2722,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\arenewed\x18\x03 \x03(\x04R\arenewed\x12\x18\n" +
 	"\arevoked\x18\x04 \x03(\x04R\arevoked\x12\x12\n" +
 	"\x04term\x18\x05 \x01(\x04R\x04term\x12\x10\n" +
-	"\x03cut\x18\x06 \x01(\bR\x03cut\"\x95\x04\n" +
+	"\x03cut\x18\x06 \x01(\bR\x03cut\"\xad\x04\n" +
 	"\bHostTask\x12\x14\n" +
 	"\x05lease\x18\x01 \x01(\x04R\x05lease\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12$\n" +
@@ -2668,7 +2745,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x15requisite_interval_ns\x18\x0f \x01(\x03R\x13requisiteIntervalNs\x12\x1d\n" +
 	"\n" +
 	"page_limit\x18\x10 \x01(\x05R\tpageLimit\x12\x1a\n" +
-	"\bparallel\x18\x11 \x01(\rR\bparallel\"\xc9\x02\n" +
+	"\bparallel\x18\x11 \x01(\rR\bparallel\x12\x16\n" +
+	"\x06living\x18) \x01(\fR\x06living\"\xe1\x02\n" +
 	"\x04Task\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1d\n" +
 	"\n" +
@@ -2683,7 +2761,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\battempts\x18\n" +
 	" \x01(\rR\battempts\x12\x1c\n" +
 	"\trequisite\x18\v \x01(\rR\trequisite\x12\x10\n" +
-	"\x03via\x18\f \x01(\tR\x03via\"i\n" +
+	"\x03via\x18\f \x01(\tR\x03via\x12\x16\n" +
+	"\x06render\x18\r \x01(\bR\x06render\"i\n" +
 	"\x06Report\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12!\n" +
@@ -2697,7 +2776,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x05rules\x18\x05 \x01(\v2\x13.henro.RulesVisitedR\x05rules\x120\n" +
 	"\bfinished\x18\x06 \x01(\v2\x14.henro.LeaseFinishedR\bfinished\x12\"\n" +
 	"\x04more\x18\a \x01(\v2\x0e.henro.LinkSetR\x04more\x12\x1a\n" +
-	"\bpressing\x18\b \x01(\bR\bpressing\"\xf9\b\n" +
+	"\bpressing\x18\b \x01(\bR\bpressing\"\xf1\t\n" +
 	"\vPageVisited\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\fR\bposition\x12\x1d\n" +
@@ -2744,7 +2823,11 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x05topic\x18) \x01(\rR\x05topic\x12\x12\n" +
 	"\x04near\x18* \x01(\fR\x04near\x12#\n" +
 	"\rcaptured_unix\x18+ \x01(\x03R\fcapturedUnix\x12\x1a\n" +
-	"\bscripted\x18, \x01(\bR\bscripted\"{\n" +
+	"\bscripted\x18, \x01(\bR\bscripted\x12&\n" +
+	"\x0frender_after_ns\x18- \x01(\x03R\rrenderAfterNs\x12\x18\n" +
+	"\aunasked\x18. \x01(\bR\aunasked\x12\x1a\n" +
+	"\brendered\x180 \x01(\bR\brendered\x12\x18\n" +
+	"\afinding\x18/ \x01(\fR\afinding\"{\n" +
 	"\aLinkSet\x12\x12\n" +
 	"\x04urls\x18\x01 \x03(\tR\x04urls\x12\x14\n" +
 	"\x05kinds\x18\x02 \x01(\fR\x05kinds\x12\x14\n" +
@@ -2866,22 +2949,23 @@ var file_messages_wire_proto_goTypes = []any{
 var file_messages_wire_proto_depIdxs = []int32{
 	4,  // 0: henro.SlaveWelcomed.fetch:type_name -> henro.FetchRules
 	5,  // 1: henro.FetchRules.headers:type_name -> henro.Header
-	7,  // 2: henro.WorkRequested.mailboxes:type_name -> henro.Mailboxes
-	9,  // 3: henro.TaskBatch.tasks:type_name -> henro.HostTask
-	10, // 4: henro.HostTask.tasks:type_name -> henro.Task
-	12, // 5: henro.Report.facts:type_name -> henro.Fact
-	13, // 6: henro.Fact.visited:type_name -> henro.PageVisited
-	15, // 7: henro.Fact.rules:type_name -> henro.RulesVisited
-	16, // 8: henro.Fact.finished:type_name -> henro.LeaseFinished
-	14, // 9: henro.Fact.more:type_name -> henro.LinkSet
-	0,  // 10: henro.PageVisited.reason:type_name -> henro.Reason
-	14, // 11: henro.PageVisited.links:type_name -> henro.LinkSet
-	0,  // 12: henro.RulesVisited.reason:type_name -> henro.Reason
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	5,  // 2: henro.FetchRules.behaviours:type_name -> henro.Header
+	7,  // 3: henro.WorkRequested.mailboxes:type_name -> henro.Mailboxes
+	9,  // 4: henro.TaskBatch.tasks:type_name -> henro.HostTask
+	10, // 5: henro.HostTask.tasks:type_name -> henro.Task
+	12, // 6: henro.Report.facts:type_name -> henro.Fact
+	13, // 7: henro.Fact.visited:type_name -> henro.PageVisited
+	15, // 8: henro.Fact.rules:type_name -> henro.RulesVisited
+	16, // 9: henro.Fact.finished:type_name -> henro.LeaseFinished
+	14, // 10: henro.Fact.more:type_name -> henro.LinkSet
+	0,  // 11: henro.PageVisited.reason:type_name -> henro.Reason
+	14, // 12: henro.PageVisited.links:type_name -> henro.LinkSet
+	0,  // 13: henro.RulesVisited.reason:type_name -> henro.Reason
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_messages_wire_proto_init() }

@@ -71,6 +71,9 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	}
 	records, members := p.builder.AppendExchange(make([]byte, 0, room), x)
 	made.count(len(records))
+	if m.scripts != nil {
+		m.scripts.Coming(r.URL.String())
+	}
 	ctx.RequestWithCustomSender(p.archivist, &archivist.Archive{
 		Records: records, Captures: []cdxj.Entry{cdxj.New(r.URL, x, members, r.Status, r.Header.Get("Content-Type"))},
 		Whole: whole, Tag: made,

@@ -17,6 +17,7 @@ import (
 	"henro/slave/cookies"
 	"henro/slave/fetch"
 	"henro/slave/owed"
+	"henro/slave/render"
 	"henro/slave/walk"
 )
 
@@ -35,6 +36,7 @@ type assignment struct {
 	broke   *messages.PageVisited // the visit under way when that one panicked; nil: there was none
 	fetcher *actor.PID
 	links   *admission.Rules // of the crawl, for this lease
+	scripts *render.Lease    // nil: they are not run here
 	regions *admission.Lent
 }
 
@@ -48,11 +50,13 @@ type (
 	fetched struct {
 		response *fetch.Response
 		lane     *lane
+		page     *render.Page // of the archive, where nothing was asked for
 	}
 	parsed struct { // by a Parser
 		file   *walk.File   // of the host's rules; nil: it was a page
 		follow []walk.Visit // links on this host that the page's depth allows
 		wall   bool         // a wall stood in the page's place: the host is to rest
+		render *walk.Visit  // the page again, for its scripts to be run; nil: they are not
 	}
 )
 
@@ -147,10 +151,17 @@ func (f *Fetcher) hear(ctx actor.Context) {
 			f.walk.Finish("failing")
 		}
 		f.walk.Parsed(time.Now(), m.file, m.follow)
+		if m.render != nil {
+			f.walk.Render(*m.render, m.follow)
+		}
 	case *fetched:
 		v := m.lane.visit
 		m.lane.visit = nil
-		f.take(ctx, v, m.response)
+		if m.response == nil {
+			f.walk.Absent(v)
+			return
+		}
+		f.take(ctx, v, m)
 	}
 }
 
@@ -240,7 +251,7 @@ func (f *Fetcher) goOn(ctx actor.Context) {
 		case f.kept.full():
 			f.leave(away)
 			f.timer.After(ctx, fullRest, &goOn{})
-		case f.next.take(f.walk.At()):
+		case f.walk.Renders() || f.next.take(f.walk.At()):
 			f.ask(ctx, now)
 		default:
 			f.timer.After(ctx, f.walk.Until.Sub(now), &goOn{})
@@ -280,11 +291,18 @@ func (f *Fetcher) request(ctx actor.Context, v *walk.Visit) {
 	f.next = nil
 	root, self, client := ctx.ActorSystem().Root, ctx.Self(), f.rules.client
 	l.visit = v
+	if v.Render {
+		f.flying.Go(func() { root.Send(self, f.show(v, l)) })
+		return
+	}
 	if f.closes {
 		client.Forget(f.task.Host)
 	}
 	if !f.walk.Waits() {
 		f.kept.arrive()
+	}
+	if v.Task.GetRender() { // a 304 would bring nothing to be shown
+		v.Task.Etag, v.Task.LastModified = "", ""
 	}
 	request := fetch.Request{URL: v.URL, ETag: v.Task.GetEtag(), LastModified: v.Task.GetLastModified(),
 		Fields: f.rules.secrets(v.URL.String(), f.jar), Served: f.kept.served.Load(),
@@ -293,7 +311,7 @@ func (f *Fetcher) request(ctx actor.Context, v *walk.Visit) {
 	f.flying.Go(func() {
 		response := f.fetch(f.context, client, request)
 		l.move(away)
-		root.Send(self, &fetched{response, l})
+		root.Send(self, &fetched{response: response, lane: l})
 	})
 }
 
@@ -313,16 +331,17 @@ func (f *Fetcher) fetch(ctx context.Context, client *fetch.Client, request fetch
 }
 
 // take hands a response to a Parser, if it is an answer.
-func (f *Fetcher) take(ctx actor.Context, v *walk.Visit, r *fetch.Response) {
+func (f *Fetcher) take(ctx actor.Context, v *walk.Visit, m *fetched) {
+	r := m.response
 	f.closes = f.closes || r.Stale // such a host gets a new connection for each request: this happens once a lease
 	if !f.walk.Answered(time.Now(), v, answer(r)) {
 		return
 	}
-	if f.jar != nil {
+	if f.jar != nil && m.page == nil {
 		f.jar.Set(r.URL.String(), r.Header["Set-Cookie"], time.Now())
 	}
 	f.order++
-	job := &parse{assignment: f.assignment, order: f.order, response: r, started: v.At, visit: v}
+	job := &parse{assignment: f.assignment, order: f.order, response: r, started: v.At, visit: v, page: m.page}
 	if v.File == nil {
 		job.visited = v.Visited(r.Reason)
 		if f.jar != nil {

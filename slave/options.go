@@ -13,6 +13,8 @@ import (
 	"henro/actors/archivist"
 	"henro/actors/floor"
 	"henro/messages"
+	"henro/slave/browser"
+	"henro/slave/render"
 )
 
 // Options are those of one slave. How pages are fetched comes from the master that welcomes it.
@@ -58,10 +60,16 @@ type Options struct {
 	// the master's own process.
 	Mailboxes func() []floor.KindRow
 
+	// Browser says which browser runs the scripts of pages, where a crawl wants it. Its Dir, for scratch, is the one
+	// beside the archive if it is empty.
+	Browser browser.Options
+
 	Archive archivist.Options
 	// ArchiveStopped is called with the error when captures cannot be written, and with nil when they can be again;
 	// nil: it is not called. It must not wait.
 	ArchiveStopped func(error)
+	// Shows replaces the browser, for tests in virtual time.
+	Shows render.Browser
 	// Dial replaces the network, for tests in virtual time.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }

@@ -22,6 +22,7 @@ import (
 	"henro/slave/links"
 	"henro/slave/mediatype"
 	"henro/slave/owed"
+	"henro/slave/render"
 	"henro/slave/walk"
 	"henro/slave/walls"
 	"henro/store/archive/warc"
@@ -35,6 +36,7 @@ type parse struct {
 	response *fetch.Response
 	started  time.Time // of the request
 	visit    *walk.Visit
+	page     *render.Page // where nothing was asked for: what the archive has; else nil
 
 	visited *messages.PageVisited // to be completed; nil: the visit is of the host's rules
 	follow  bool                  // the Fetcher wants links of its host
@@ -219,9 +221,12 @@ func (p *Parser) parse(ctx actor.Context, m *parse) {
 		}
 	}
 	links := p.countLinks(made)
-	if m.response.Reason == messages.Reason_NONE && leftOut == admission.None {
+	switch {
+	case m.page != nil:
+		p.archiveShown(ctx, m, made)
+	case m.response.Reason == messages.Reason_NONE && leftOut == admission.None:
 		p.archive(ctx, m, made)
-	} else {
+	default:
 		ctx.Send(p.slave, made)
 	}
 	p.answer(ctx, m, found, links)
@@ -279,6 +284,9 @@ func (p *Parser) page(m *parse, found *parsed) {
 	case isHTML(v.Mime):
 		base := p.html(m, &directives)
 		p.resolve(base, p.document.Links, set, v.Charset)
+		if m.scripts != nil && r.Status == http.StatusOK {
+			p.scripts(m, base, set, found)
+		}
 		p.reading = nil
 	case r.Status == http.StatusOK && p.requisites(r.URL, v.Mime, r.Body):
 		p.resolve(r.URL, p.document.Links, set, "")
@@ -325,7 +333,7 @@ func (p *Parser) wall(m *parse, found *parsed) {
 	}
 	if kind := walls.Look(&page); kind != walls.None {
 		m.visited = kind.Failed(m.visit.Visited(messages.Reason_WALL), v, walls.Gave(r.RequestBytes))
-		found.follow, found.wall = nil, m.visited.Status == http.StatusServiceUnavailable
+		found.follow, found.wall, found.render = nil, m.visited.Status == http.StatusServiceUnavailable, nil
 	}
 }
 

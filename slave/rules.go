@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -25,9 +26,10 @@ import (
 type rules struct {
 	sent       *messages.FetchRules
 	client     *fetch.Client
-	scope      *scope.Rules    // the patterns alone: regions come with each lease
-	admission  admission.Rules // but for MaxRedirects, which comes with each lease
-	cookieFile *cookies.File   // nil: none
+	scope      *scope.Rules     // the patterns alone: regions come with each lease
+	admission  admission.Rules  // but for MaxRedirects, which comes with each lease
+	cookieFile *cookies.File    // nil: none
+	render     []*regexp.Regexp // of pages whose scripts are run in any case
 }
 
 func makeRules(f *messages.FetchRules, o Options, log *logrus.Entry) (*rules, error) {
@@ -42,6 +44,13 @@ func makeRules(f *messages.FetchRules, o Options, log *logrus.Entry) (*rules, er
 	var err error
 	if r.scope, err = scope.New(scope.Options{Include: f.Include, Exclude: f.Exclude}); err != nil {
 		return nil, err
+	}
+	for _, text := range f.Render {
+		pattern, err := regexp.Compile(text)
+		if err != nil {
+			return nil, err
+		}
+		r.render = append(r.render, pattern)
 	}
 	if len(f.CookieFile) > 0 {
 		if r.cookieFile, err = cookies.ParseFile(f.CookieFile); err != nil {

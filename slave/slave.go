@@ -38,6 +38,7 @@ import (
 	"henro/actors/floor"
 	"henro/messages"
 	"henro/slave/owed"
+	"henro/slave/render"
 	"henro/slave/walk"
 )
 
@@ -114,9 +115,10 @@ type Slave struct {
 	window    *window // how many facts are kept: written here, read by the fetchers
 	gate      *gate   // the connections, which the fetchers take
 
-	bond   bond
-	rules  *rules
-	leases map[uint64]*lent
+	bond     bond
+	rules    *rules
+	renderer *render.Renderer // nil: no scripts are run
+	leases   map[uint64]*lent
 	// leases that are over, by the serial of the latest request then: a copy of their task may still be under way
 	ended    map[uint64]uint64
 	ticking  floor.Timer
@@ -178,6 +180,7 @@ func (s *Slave) Receive(ctx actor.Context) {
 		s.ticking.Stop()
 		s.room.sought.Wait()
 		s.rules.close()
+		closeRenderer(s)
 		s.ending = true
 	case *MasterSeen:
 		s.bond.see(m)
@@ -294,6 +297,7 @@ func (s *Slave) welcome(ctx actor.Context, m *messages.SlaveWelcomed) {
 	}
 	s.rules.close()
 	s.rules = made
+	openRenderer(s)
 	s.bond.tie(m)
 	for _, id := range m.Unknown {
 		s.drop(ctx, id)
@@ -354,7 +358,7 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 	}
 	kept := s.window.open(task.Host)
 	props := fetcherProps(&assignment{task: task, until: until, rules: s.rules, parsers: s.parsers,
-		slave: ctx.Self(), kept: kept, gate: s.gate, log: s.log})
+		slave: ctx.Self(), kept: kept, gate: s.gate, log: s.log, scripts: scriptsOf(s, task)})
 	s.leases[task.Lease] = &lent{host: task.Host, kept: kept, owed: owed.New(task.Lease, task.Host, kept),
 		fetcher: floor.SpawnAs(ctx, props, "fetcher/"+task.Host)}
 }
@@ -403,6 +407,9 @@ func (s *Slave) keepArchived(ctx actor.Context, m *archivist.ArchivedBatch) {
 		made[i] = a.Tag.(*factMade)
 		if v := made[i].Message.Visited; v != nil {
 			v.WarcFile, v.WarcOffset, v.WarcBytes = a.File, uint64(a.Offset), uint64(a.Length)
+			if !v.Unasked {
+				s.renderer.Archived(v.Url, time.Unix(v.CapturedUnix, 0), int(v.Status), a.File, a.Offset)
+			}
 		}
 	}
 	s.keep(ctx, made...)

@@ -62,6 +62,7 @@ type Book struct {
 	rules    *ruleRoom
 	evidence *evidence
 	second   *secondName
+	living   *livingRoom
 }
 
 // openLease is the lease as its host sees it.
@@ -106,6 +107,7 @@ func New(o Options, name string, regions *admission.Known) *Book {
 	b.rules = &ruleRoom{base: shared, judge: b.judge, loan: b.loan}
 	b.evidence = &evidence{base: shared}
 	b.second = &secondName{base: shared, judge: b.judge, loan: b.loan}
+	b.living = &livingRoom{}
 	b.features = []Feature{ // links are refused by the first that has a reason
 		&stopRoom{judge: b.judge},
 		&listRoom{judge: b.judge},
@@ -114,6 +116,7 @@ func New(o Options, name string, regions *admission.Known) *Book {
 		b.evidence,
 		b.second,
 		&intervalRoom{schedule: b.schedule},
+		b.living,
 	}
 	for _, plugged := range o.Features {
 		b.features = append(b.features, plugged(name))

@@ -27,6 +27,8 @@ type terms struct {
 	// depths of the pages lent, each once; a page that was followed is links deeper than one of them
 	depths   []place
 	reported map[uint64]struct{} // fingerprints of positions of pages lent and of URLs of pages followed
+	// places of the pages whose scripts are still to be run, by the fingerprint of their URL
+	awaiting map[uint64]place
 }
 
 // place is how deep a page is, and how many links may still be followed from it.
@@ -153,6 +155,8 @@ func (l *openLease) doubtVisit(v *messages.PageVisited, j *judge) string {
 		key = fingerprint.URL(string(v.Position))
 	}
 	_, again := t.reported[key]
+	at := place{uint8(v.Depth), admission.DepthLeft(v.DepthLeft)}
+	rendered := v.Unasked && len(v.Position) == 0 && t.awaited(key, at)
 	switch {
 	case !isURL(v.Url, &page, j.name):
 		return "a page that is no URL of the host"
@@ -160,7 +164,7 @@ func (l *openLease) doubtVisit(v *messages.PageVisited, j *judge) string {
 		return "a position that was not lent"
 	case lent && page.URL != "" && !same(v.Url, page.URL):
 		return "another page than was lent at its position"
-	case again && !t.restored:
+	case again && !t.restored && !rendered:
 		return "the same page twice"
 	case t.visits >= maxVisits:
 		return "more visits than the lease allows"
@@ -173,20 +177,29 @@ func (l *openLease) doubtVisit(v *messages.PageVisited, j *judge) string {
 		return "a depth that no page has"
 	case len(v.Via) > weburl.MaxLength:
 		return "a requisite of a page whose URL is too long"
-	case lent && page.URL != "":
+	case lent && page.URL != "", rendered:
 	case !t.follow:
 		return "a page that was not lent, and not to be followed"
-	case !t.restored && !t.reaches(place{uint8(v.Depth), admission.DepthLeft(v.DepthLeft)}, &j.o.Admission):
+	case !t.restored && !t.reaches(at, &j.o.Admission):
 		return "a depth that no link leads to"
 	case !t.restored && j.regions.Of(j.name).Decide(v.Url) == scope.OutOfReach:
 		return "a page outside the scope"
 	}
 	if t.reported == nil {
-		t.reported = map[uint64]struct{}{}
+		t.reported, t.awaiting = map[uint64]struct{}{}, map[uint64]place{}
+	}
+	if v.RenderAfterNs > 0 {
+		t.awaiting[fingerprint.URL(v.Url)] = at
 	}
 	t.reported[key] = struct{}{}
 	t.visits++
 	return ""
+}
+
+// awaited reports that a page was reported under the lease, and that its scripts were still to be run.
+func (t *terms) awaited(key uint64, at place) bool {
+	before, awaited := t.awaiting[key]
+	return t.restored || awaited && before == at
 }
 
 // isURL reports that a text is a URL of the host, in its canonical form. That of the page lent is.

@@ -114,7 +114,7 @@ func (b *Book) takeFacts() {
 // takeVisit lets the host's schedule learn from a visit, and finds the record that it is about.
 func (l *openLease) takeVisit(v *messages.PageVisited, b *base) visitMade {
 	started := b.now.Add(-time.Duration(v.AgoNs))
-	if v.Reason != messages.Reason_ROBOTS_DENIED {
+	if v.Reason != messages.Reason_ROBOTS_DENIED && !v.Unasked {
 		b.clock.observe(v.Status, v.Reason, started, politeness.Visit{Took: time.Duration(v.TookNs),
 			RetryAfter: time.Duration(v.RetryAfterNs)})
 	}
@@ -168,7 +168,7 @@ func appendLinks(links []outlink.Outlink, set *messages.LinkSet) []outlink.Outli
 // pageCount is how many of these visits are of pages: --pages does not count their requisites.
 func pageCount(visits []store.Visited) (n int) {
 	for i := range visits {
-		if visits[i].Page.Flags.Requisite() == 0 {
+		if visits[i].Page.Flags.Requisite() == 0 && visits[i].Page.Flags&store.Awaits == 0 {
 			n++
 		}
 	}
@@ -193,7 +193,14 @@ func (b *Book) storeMade(m *visitsMade) {
 	b.judge.unreadable = false
 	for i := range visits {
 		v := &visits[i]
-		if v.Retry {
+		if v.Retry && v.Links == nil {
+			continue
+		}
+		if v.Retry { // its scripts are still to be run: what it is made of is asked for meanwhile
+			b.judge.beginVisited(&v.Page)
+			for j := range v.Links {
+				b.judge.link(&v.Links[j])
+			}
 			continue
 		}
 		if scored := m.visits[i].fact.Topic; scored > 0 && m.visits[i].old.LastVisit.IsZero() {

@@ -160,6 +160,9 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 		Follow: b.o.Follow && m.Whole && region.Outside == scope.In && listed <= maxStopBytes &&
 			!slices.ContainsFunc(b.features, func(f Feature) bool { return !f.Follows() }),
 	}
+	if b.o.Browser == "auto" {
+		task.Living = b.living.note
+	}
 	if b.robots.known() {
 		task.Robots = b.record.Robots
 	}
@@ -195,7 +198,7 @@ func tasksOf(due []store.Entry, most, bytes int) (tasks []*messages.Task) {
 		t := &messages.Task{
 			Url: page.URL, Depth: int32(page.Depth), DepthLeft: admission.WireDepthLeft(page.DepthLeft),
 			Position: entry.Position, Redirects: uint32(page.Redirects), Attempts: uint32(page.Attempts),
-			Requisite: uint32(page.Flags.Embedded()), Via: page.Via,
+			Requisite: uint32(page.Flags.Embedded()), Via: page.Via, Render: page.Flags&store.Awaits != 0,
 		}
 		if !page.CapturedAt.IsZero() {
 			t.Etag, t.Digest, t.CapturedUnix = page.ETag, page.Digest[:], page.CapturedAt.Unix()

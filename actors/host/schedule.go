@@ -151,6 +151,10 @@ func (s *schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 		out.Page, out.Retry, out.Links = page, true, nil
 		return out, finding{}
 	}
+	if s.awaits(&page, v) {
+		out.Page, out.Retry = page, true
+		return out, finding{}
+	}
 	page.Flags &^= store.Dropped
 	if v.Reason != messages.Reason_NONE {
 		out.Links = nil
@@ -188,6 +192,27 @@ func (s *schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 	out.Page = page
 	return out, found
 }
+
+// awaits reports that the scripts of a page are still to be run, and notes when; else that they were, or never will be.
+func (s *schedule) awaits(page *store.Page, v *messages.PageVisited) bool {
+	page.Flags &^= store.Awaits | store.Rendered
+	if v.RenderAfterNs > 0 && page.Attempts < maxRenderings {
+		page.Attempts++
+		page.Flags |= store.Awaits
+		page.Next = s.now.Add(min(time.Duration(v.RenderAfterNs), maxRenderWait))
+		return true
+	}
+	if v.Rendered {
+		page.Flags |= store.Rendered
+	}
+	return false
+}
+
+const (
+	// maxRenderings is how often a page waits for what it is made of, beside its failed visits.
+	maxRenderings = 5
+	maxRenderWait = time.Hour // each time, whatever the slave says
+)
 
 // pageBefore is what the state knows of a page before its visit, or what its task has of it if it was not visited yet.
 func pageBefore(made *visitMade) store.Page {
@@ -376,7 +401,9 @@ func (s *schedule) changed(page *store.Page, made *visitMade, known *prospect) b
 	}
 	old := revisit.Evidence{Digest: page.Digest, Main: page.MainDigest, Sim: page.SimHash}
 	now := revisit.Evidence{Main: v.MainDigest, Sim: v.Simhash}
-	copy(now.Digest[:], v.Digest)
+	if !v.Rendered { // its scripts show what they fetch, in an unchanged frame
+		copy(now.Digest[:], v.Digest)
+	}
 	return revisit.Changed(old, now, &s.o.Revisit).Significant()
 }
 

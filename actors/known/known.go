@@ -9,6 +9,7 @@ import (
 
 	"henro/actors/alias"
 	"henro/actors/host"
+	"henro/actors/living"
 	"henro/actors/partition"
 	"henro/actors/revisit"
 	"henro/actors/stoplist"
@@ -44,6 +45,12 @@ func EachStop(disk *store.Partition, fn func(stoplist.Entry) error) error {
 func Sessions(disk *store.Partition, name string) (sessions traps.Sessions, err error) {
 	err = read(disk, name, host.SessionsNote, sessions.UnmarshalBinary)
 	return sessions, err
+}
+
+// Living reads what rendering showed of a host's pages.
+func Living(disk *store.Partition, name string) (pages living.Host, err error) {
+	err = read(disk, name, host.LivingNote, pages.UnmarshalBinary)
+	return pages, err
 }
 
 // URLRules reads the URL rules of a host.

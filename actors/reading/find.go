@@ -7,6 +7,7 @@ import (
 
 	"henro/actors/floor"
 	"henro/actors/known"
+	"henro/actors/living"
 	"henro/actors/stoplist"
 	"henro/messages"
 	"henro/messages/speech"
@@ -86,6 +87,14 @@ type HostFound struct {
 	Says     []speech.Sentence `json:"says"` // why it is asked when it is
 }
 
+// livingWords say what is done with the scripts of pages.
+var livingWords = map[living.Decision]speech.Sentence{
+	living.Sampled: speech.Say("some are run, to learn"),
+	living.Static:  speech.Say("they show nothing more, and are not run"),
+	living.Rules:   speech.Say("they are not run, since rules name what they need"),
+	living.Render:  speech.Say("they are run for each page"),
+}
+
 // Host finds the record of a host, given as scheme://name[:port] or as a name, which means https and then http.
 func (c *Crawl) Host(host string) (*HostFound, error) {
 	candidates := []string{strings.TrimSuffix(host, "/")}
@@ -121,6 +130,14 @@ func (c *Crawl) host(record store.HostRecord) (*HostFound, error) {
 	}
 	for _, rule := range rules {
 		says = append(says, speech.Say("Visits of %s were set by hand: one every %s.", string(rule.Pages), rule.Every))
+	}
+	pages, err := known.Living(disk, record.Name)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range pages.Templates() {
+		says = append(says, speech.Say("Scripts of pages like %s: %s; %d were rendered.", t.Shape,
+			livingWords[t.Decision], t.Samples))
 	}
 	known, err := known.AliasOf(disk, record.Name)
 	if err != nil {

@@ -66,6 +66,7 @@ type Crawl struct {
 	Sitemaps     string
 	Politeness   string
 	Parallel     []string
+	Behaviour    []string
 	Near         string
 	URLRules     string
 	Aliases      string
@@ -114,6 +115,8 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 			"0 is no limit, and there is none with --continuous")
 	c.Fetch = o.Fetch
 	fetchFlags(f, c.Fetch, &c.AllowPrivate)
+	f.StringArrayVar(&c.Behaviour, "behaviour", nil, "a script that is run in the pages of HOST when they are "+
+		"rendered, behind what scrolls and unfolds them: `HOST=FILE`, with HOST as for --cookies (repeatable)")
 	c.Admission = o.Hosts.Admission
 	c.Admission.Flags(f)
 	f.BoolVar(&c.Traps, "traps", true,
@@ -234,6 +237,10 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if o.Hosts.Parallel, err = atOnce(c.Parallel); err != nil {
 		return o, err
 	}
+	if o.Fetch.Behaviours, err = behaviours(c.Behaviour); err != nil {
+		return o, err
+	}
+	o.Hosts.Browser = o.Fetch.Browser
 	o.Hosts.Again, o.RoundEvery = c.Again, c.Every
 	o.Hosts.Continuous, o.Hosts.Retries, o.Hosts.RetryWait, o.Hosts.Patience, o.Hosts.PageBudget = c.Continuous,
 		c.Retries, c.RetryWait, c.Patience, c.PageBudget

@@ -17,7 +17,7 @@ import (
 // notOfTheCrawl are the settings that belong to one run or to a machine. All others are the crawl's, and are kept in
 // its directory.
 var notOfTheCrawl = []string{"dir", "seeds", "pages", "for", "bytes", "again", // of one run
-	"connections", "listen-http", "token-file", "progress",
+	"connections", "browser-path", "listen-http", "token-file", "progress",
 	"config", "log-level", "name", "gossip", "actors", "advertise", "join", "key", "standby", "masters",
 	"help"}
 

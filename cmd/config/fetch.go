@@ -2,6 +2,9 @@ package config
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +40,11 @@ func fetchFlags(f *pflag.FlagSet, r *messages.FetchRules, private *Networks) {
 		"archive pages in this language only, for example ja, and those whose language is unknown (repeatable)")
 	f.BoolVar(&r.Http1, "http1", false, "do not offer HTTP/2: every capture has the exact bytes that came")
 	f.Var((*mimes)(&r.HtmlOnly), "mime", "what to archive of the pages visited: all, or html")
+	f.StringVar(&r.Browser, "browser", "off",
+		"run the scripts of pages in Chromium, on what is archived: off, auto (where they are needed: a sample of "+
+			"each kind of page shows it) or all")
+	f.StringArrayVar(&r.Render, "render", nil,
+		"run the scripts of pages that match this `REGEXP` in any case (repeatable)")
 	secretFlags(f, r)
 }
 
@@ -57,11 +65,38 @@ func checkFetch(r *messages.FetchRules) error {
 		}
 		r.Languages[i] = base.String() // ISO 639-1 where it has one: jpn is ja
 	}
+	if r.Browser != "off" && r.Browser != "auto" && r.Browser != "all" {
+		return Usage("--browser %q: want off, auto or all", r.Browser)
+	}
+	for _, text := range r.Render {
+		if _, err := regexp.Compile(text); err != nil {
+			return Usage("--render %q: %v", text, err)
+		}
+	}
 	if r.FetchTimeoutNs <= 0 || r.MaxBody <= 0 {
 		return Usage("--fetch-timeout %v, --max-body %v: want more than nothing", time.Duration(r.FetchTimeoutNs),
 			(*Bytes)(&r.MaxBody))
 	}
 	return nil
+}
+
+// maxBehaviour bounds a script of the user's, which goes to every slave.
+const maxBehaviour = 256 << 10
+
+// behaviours reads the scripts of the user's, each for the pages of some hosts.
+func behaviours(given []string) (scripts []*messages.Header, err error) {
+	for _, text := range given {
+		hosts, file, _ := strings.Cut(text, "=")
+		script, err := os.ReadFile(file)
+		if len(script) > maxBehaviour {
+			err = fmt.Errorf("the script has %d bytes: want at most %d", len(script), maxBehaviour)
+		}
+		if err := errors.Join(checkHosts(hosts), err); err != nil {
+			return nil, Usage("--behaviour %q: want HOST=FILE: %v", text, err)
+		}
+		scripts = append(scripts, &messages.Header{Name: hosts, Value: string(script)})
+	}
+	return scripts, nil
 }
 
 // mimes says whether HTML alone is archived.

@@ -96,7 +96,7 @@ func (c *Crawl) Groups() []Group {
 		{"When to come back", pick("continuous", "again", "every", "revisit-min",
 			"revisit-max", "revisit-first", "aim", "objective", "relief", "estimator")},
 		{"How to fetch", pick("fetch-timeout", "max-body", "resolve", "dns", "allow-private",
-			"verify-tls", "http1", "proxy")},
+			"verify-tls", "http1", "proxy", "browser", "render", "behaviour")},
 		{"Sites that want more", pick("header", "basic", "cookies", "bot-key")},
 		{"When to end", pick("pages", "for", "bytes")},
 		{"How to work", pick("frontier", "order", "topic", "near", "url-rules", "aliases", "page-budget", "lease")},

@@ -217,6 +217,7 @@ type Work struct {
 	Compression warc.Compression
 	Dedup       bool
 	DedupFrom   []string
+	BrowserPath string
 }
 
 // Register adds the flags.
@@ -230,6 +231,7 @@ func (w *Work) Register(f *pflag.FlagSet) {
 		"write a payload that this slave has archived under another URL as a revisit record that names that capture")
 	f.StringArrayVar(&w.DedupFrom, "dedup-from", nil, "do so for payloads of an earlier crawl, too: a CDXJ, WARC "+
 		"or WACZ `FILE`, or a folder of them, to be kept beside this archive; repeatable")
+	f.StringVar(&w.BrowserPath, "browser-path", "", "Chromium for --browser: a `FILE` (default: looked for)")
 }
 
 // Run is what the flags say of how a program shows itself.
@@ -273,6 +275,7 @@ func (w *Work) Check() error {
 func (w *Work) Options(dir string, unread func(what string)) (slave.Options, error) {
 	o := slave.DefaultOptions()
 	o.Connections, o.Version = w.Connections, buildVersion
+	o.Browser.Path = w.BrowserPath
 	a := &o.Archive.Writer
 	a.Dir, a.Prefix, a.MaxFile = filepath.Join(dir, "warc"), WARCPrefix, int64(w.WARCSize)
 	a.Records.Compression = w.Compression

@@ -24,6 +24,7 @@ type Visit struct {
 	Attempts  uint16
 	Requisite uint8  // how far from a page; 0: a page; outlink.PageToo: both
 	Via       string // of a requisite: the URL that names it; empty: unknown
+	Render    bool   // its scripts are to be run on what is archived: nothing is asked for
 }
 
 // isRequisite reports that it is no page by itself.
@@ -33,7 +34,7 @@ func (v *Visit) isRequisite() bool { return v.Requisite > 0 && v.Requisite != ou
 func (v *Visit) Visited(reason messages.Reason) *messages.PageVisited {
 	visited := &messages.PageVisited{
 		Url: v.URL.String(), DepthLeft: v.Left, Depth: v.Depth, Redirects: v.Hops, Attempts: uint32(v.Attempts),
-		Requisite: uint32(v.Requisite), Position: v.Task.GetPosition(), Reason: reason,
+		Requisite: uint32(v.Requisite), Position: v.Task.GetPosition(), Reason: reason, Unasked: v.Render,
 	}
 	if reason != messages.Reason_NONE {
 		visited.Via = v.Via // it will be asked for again
@@ -64,7 +65,7 @@ func (l *line) fill(task *messages.HostTask) (malformed []*messages.PageVisited)
 	for _, t := range task.Tasks {
 		v := Visit{Task: t, Left: t.DepthLeft, Depth: t.Depth, Hops: t.Redirects, Via: t.Via,
 			Attempts:  uint16(min(t.Attempts, math.MaxUint16)),
-			Requisite: uint8(min(t.Requisite, outlink.PageToo))}
+			Requisite: uint8(min(t.Requisite, outlink.PageToo)), Render: t.Render}
 		var err error
 		if v.URL, err = weburl.Parse(t.Url); err != nil {
 			visited := v.Visited(messages.Reason_MALFORMED)
@@ -125,6 +126,21 @@ func (l *line) follow(v *Visit, takes func(url string) bool) {
 	l.queue = slices.Insert(l.queue, at, *v)
 }
 
+// render queues a page behind the requisites that wait, for its scripts to be run; not if one that it has can not be
+// asked for under this lease.
+func (l *line) render(v *Visit, has []Visit) {
+	for i := range has {
+		if _, known := l.seen[keyOf(&has[i])]; has[i].Requisite > 0 && !known {
+			return
+		}
+	}
+	at := slices.IndexFunc(l.queue, func(v Visit) bool { return v.Requisite == 0 && !v.Render })
+	if at < 0 {
+		at = len(l.queue)
+	}
+	l.queue = slices.Insert(l.queue, at, *v)
+}
+
 // promote makes a requisite that waits a page too, when a link leads there.
 func (l *line) promote(to *Visit) {
 	if to.isRequisite() || l.pages == 0 {
@@ -132,7 +148,7 @@ func (l *line) promote(to *Visit) {
 	}
 	for i := range l.queue { // requisites stand before pages
 		switch v := &l.queue[i]; {
-		case v.Requisite == 0:
+		case v.Requisite == 0 && !v.Render:
 			return
 		case v.Task == nil && v.isRequisite() && v.URL == to.URL:
 			v.Left, v.Depth, v.Hops, v.Requisite = to.Left, to.Depth, to.Hops, outlink.PageToo

@@ -116,9 +116,9 @@ func (w *Walk) Step(now time.Time, scarce bool) Step {
 		w.why = "ended"
 	case w.failures >= maxFailures:
 		w.why = "failing"
-	case w.line.budget <= 0 && w.known.Robots != nil:
+	case w.line.budget <= 0 && w.known.Robots != nil && !w.Renders():
 		w.why = "budget"
-	case w.asks() && w.unparsed < MaxAhead && (w.unparsed == 0 || !scarce):
+	case w.asks() && w.unparsed < MaxAhead && (w.unparsed == 0 || !scarce && !w.Renders()):
 		return Ask
 	}
 	switch {
@@ -140,7 +140,12 @@ func (w *Walk) parallel() int {
 
 // At is when the next request may be made, as it is now known which that is.
 func (w *Walk) At() time.Time {
-	if first := w.line.first(); w.known.Robots != nil && first.isRequisite() {
+	first := w.line.first()
+	switch {
+	case w.known.Robots == nil:
+	case first.Render:
+		return time.Time{}
+	case first.isRequisite():
 		return w.requisiteAt
 	}
 	return w.pageAt
@@ -156,7 +161,7 @@ func (w *Walk) asks() bool {
 
 // done reports that there is nothing left to ask for, and that nothing can come.
 func (w *Walk) done() bool {
-	return w.known.Robots != nil && w.unparsed == 0 && (len(w.line.queue) == 0 || w.line.budget <= 0)
+	return w.known.Robots != nil && w.unparsed == 0 && (len(w.line.queue) == 0 || w.line.budget <= 0 && !w.Renders())
 }
 
 // Ask returns the next request, nil if the rules forbid all that waits, and the visits that they forbid. A link that
@@ -170,8 +175,10 @@ func (w *Walk) Ask(now time.Time) (v *Visit, denied []*messages.PageVisited) {
 		next := w.line.queue[0]
 		w.line.queue = w.line.queue[1:]
 		if w.known.Allowed(next.URL.String()) {
-			w.line.budget--
-			w.visits++
+			if !next.Render {
+				w.line.budget--
+				w.visits++
+			}
 			return w.ask(now, &next), denied
 		}
 		if next.Task != nil {
@@ -183,7 +190,11 @@ func (w *Walk) Ask(now time.Time) (v *Visit, denied []*messages.PageVisited) {
 
 // ask notes that a request is under way. Where others may be beside it, the interval runs from its start.
 func (w *Walk) ask(now time.Time, v *Visit) *Visit {
-	v.At, w.begun, w.asked = now, now, append(w.asked, v)
+	v.At, w.asked = now, append(w.asked, v)
+	if v.Render {
+		return v
+	}
+	w.begun = now
 	if w.parallel() > 1 {
 		w.rest(now, max(w.slow, time.Duration(w.Task.IntervalNs)),
 			max(w.slow, time.Duration(w.Task.RequisiteIntervalNs)))
@@ -201,6 +212,20 @@ func (w *Walk) rest(from time.Time, page, requisite time.Duration) {
 	}
 }
 
+// Render has the scripts of a page run once its requisites, which are among its links, were asked for under this lease.
+func (w *Walk) Render(v Visit, links []Visit) { w.line.render(&v, links) }
+
+// Renders reports that the next visit is one that asks the host for nothing.
+func (w *Walk) Renders() bool { return w.known.Robots != nil && w.line.first().Render }
+
+// Absent has a page asked for after all, whose capture was not found.
+func (w *Walk) Absent(v *Visit) {
+	w.asked = slices.DeleteFunc(w.asked, func(other *Visit) bool { return other == v })
+	if v.Render = false; v.Task != nil {
+		w.line.queue = slices.Insert(w.line.queue, 0, *v)
+	}
+}
+
 // Asked are the requests under way.
 func (w *Walk) Asked() []*Visit { return w.asked }
 
@@ -210,6 +235,9 @@ func (w *Walk) Answered(now time.Time, v *Visit, a *Answer) bool {
 	// The host measures the interval by its own clock, and saw the request begin some time after us: so the interval
 	// runs from the end. (From the start it was too short by as long as connecting took: the log of a busy host showed
 	// 13 ms for 20.) Where the next need not wait for the end that is not to be had.
+	if v.Render {
+		return w.rendered(v, a)
+	}
 	from := now
 	if w.parallel() > 1 && a.Reason == messages.Reason_NONE {
 		from = w.begun
@@ -238,6 +266,16 @@ func (w *Walk) Answered(now time.Time, v *Visit, a *Answer) bool {
 	}
 	if v.File != nil {
 		w.file.Ask = weburl.URL{} // until it is parsed
+	}
+	w.unparsed++
+	return true
+}
+
+// rendered takes what came of a page's scripts, which cost the host nothing.
+func (w *Walk) rendered(v *Visit, a *Answer) bool {
+	w.asked = slices.DeleteFunc(w.asked, func(other *Visit) bool { return other == v })
+	if a.Reason == messages.Reason_CANCELED {
+		return false
 	}
 	w.unparsed++
 	return true

@@ -32,6 +32,7 @@ type Site struct {
 
 	DedupFrom []string     // archives of earlier crawls
 	Did       slave.Counts // by the slave of the last crawl
+	Adjust    func(*slave.Options)
 
 	mu      sync.Mutex // Several hosts are asked at once
 	Asked   map[string]int
@@ -85,7 +86,7 @@ func (s *Site) Crawl(t *testing.T, dir string, change func(*master.Options)) mas
 		t.Fatal(err)
 	}
 	e.Seeds, e.Dial = []reading.Seed{seed}, s.Dial
-	e.Work.DedupFrom = s.DedupFrom
+	e.Adjust, e.Work.DedupFrom = s.Adjust, s.DedupFrom
 	status := Run(t, e)
 	s.Did = e.Did
 	return status

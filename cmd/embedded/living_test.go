@@ -1,0 +1,153 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"henro/cmd/embedded/crawltest"
+	"henro/master"
+	"henro/messages/outlink"
+	"henro/slave"
+	"henro/slave/browser"
+	"henro/store"
+)
+
+// fetched are the URLs that a page of these tests asks for by its scripts: those behind data-fetch.
+var fetched = regexp.MustCompile(`data-fetch="([^"]*)"`)
+
+// shower is a browser that knows no scripts but data-fetch: the DOM is the page with all that they brought.
+type shower struct {
+	mu     sync.Mutex
+	shown  map[string]int
+	breaks func(url string, turn int) error
+}
+
+func (s *shower) Close() error { return nil }
+
+func (s *shower) Render(ctx context.Context, p browser.Page, source browser.Source) (*browser.Rendering, error) {
+	s.mu.Lock()
+	s.shown[p.URL]++
+	turn := s.shown[p.URL]
+	s.mu.Unlock()
+	if s.breaks != nil {
+		if err := s.breaks(p.URL, turn); err != nil {
+			return nil, err
+		}
+	}
+	answer := source(ctx, &browser.Request{Method: http.MethodGet, URL: p.URL, Kind: "document"})
+	if answer == nil {
+		return nil, errors.New("the page itself is not there")
+	}
+	r := &browser.Rendering{Rested: true, Title: "shown", HTML: answer.Body}
+	for _, found := range fetched.FindAllSubmatch(answer.Body, -1) {
+		for url := range strings.FieldsSeq(string(found[1])) {
+			q := browser.Request{Method: http.MethodGet, URL: url, Kind: "fetch"}
+			part := source(ctx, &q)
+			r.Asked = append(r.Asked, browser.Asked{Request: q, Answered: part != nil})
+			if part != nil {
+				r.Asked[len(r.Asked)-1].Status = part.Status
+				r.HTML = append(r.HTML, part.Body...)
+			}
+		}
+	}
+	return r, nil
+}
+
+// living is a site of which scripts show more than it says.
+var living = map[string]string{
+	"/": "<a href=/made>m</a><a href=/plain>p</a><a href=/far>f</a>",
+	"/made": `<div id=root></div><script src=/app.js></script>
+		<p data-fetch="http://a.example/data.json http://a.example/more.json">`,
+	"/far":    `<div id=root></div><script src=/app.js></script><p data-fetch="http://b.example/api.json">`,
+	"/app.js": "Content-Type: text/javascript\n\nx()", "/plain": "words that stand in the page, many of them",
+	"/data.json": "Content-Type: application/json\n\n<a href=/hidden>only scripts lead here</a>",
+	"/more.json": "Content-Type: application/json\n\n<b>more</b>", "/hidden": "a page of its own",
+	"http://b.example/api.json": "Content-Type: application/json\n\n<a href=/behind>from afar</a>",
+	"/behind":                   "another",
+}
+
+func crawlLiving(t *testing.T, dir, mode string, s *shower) (*crawltest.Site, master.Status) {
+	s.shown = map[string]int{}
+	site := &crawltest.Site{Answer: crawltest.Pages(living), Adjust: func(o *slave.Options) { o.Shows = s }}
+	status := site.Crawl(t, dir, func(o *master.Options) {
+		o.Fetch.Browser, o.Hosts.Browser = mode, mode
+		o.Hosts.Admission.Requisites = outlink.AllClasses
+	})
+	return site, status
+}
+
+// Pages that scripts make are shown in the browser, on what is archived: what they ask for is fetched once, where they
+// lead is followed, and they are called whole.
+func TestScriptsAreRunOnWhatIsArchived(t *testing.T) {
+	for _, mode := range []string{"auto", "all"} {
+		t.Run(mode, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir, s := t.TempDir(), &shower{}
+				site, status := crawlLiving(t, dir, mode, s)
+				for url, n := range site.Asked {
+					if n != 1 {
+						t.Errorf("%s was asked for %d times", url, n)
+					}
+				}
+				for _, url := range []string{"/hidden", "/behind", "/more.json", "http://b.example/api.json"} {
+					if site.Asked[url] == 0 {
+						t.Errorf("%s was not asked for", url)
+					}
+				}
+				_, pages := crawltest.StateIn(t, dir)
+				for path, want := range map[string]bool{"/made": true, "/far": true, "/plain": mode == "all"} {
+					page := pages["http://a.example"+path]
+					is, left := page.Flags&store.Rendered != 0, page.Flags&(store.Awaits|store.Scripted)
+					if is != want || left != 0 {
+						t.Errorf("%s: rendered %v, flags %b", path, is, page.Flags)
+					}
+				}
+				if w := status.Whole; w == nil || w.Whole != w.Pages {
+					t.Errorf("whole: %+v", w)
+				}
+				if status.Totals.Pages != 6 { // each once, however often it was looked at
+					t.Errorf("%d pages", status.Totals.Pages)
+				}
+			})
+		})
+	}
+}
+
+// A browser that fails, for a while or for ever, costs no page and no request.
+func TestABrowserThatFailsCostsNoPage(t *testing.T) {
+	for turns, want := range map[int]bool{1: true, 99: false} {
+		t.Run(fmt.Sprint(turns), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir, begun := t.TempDir(), time.Now()
+				s := &shower{breaks: func(_ string, turn int) error {
+					if turn <= turns {
+						return errors.New("the browser crashed")
+					}
+					return nil
+				}}
+				site, _ := crawlLiving(t, dir, "auto", s)
+				for url, n := range site.Asked {
+					if n != 1 {
+						t.Errorf("%s was asked for %d times", url, n)
+					}
+				}
+				_, pages := crawltest.StateIn(t, dir)
+				page := pages["http://a.example/made"]
+				if is := page.Flags&store.Rendered != 0; is != want || page.LastVisit.IsZero() {
+					t.Errorf("rendered %v, flags %b, visited %v", is, page.Flags, page.LastVisit)
+				}
+				if s.shown["http://a.example/made"] > 6 || time.Since(begun) > time.Hour {
+					t.Errorf("shown %d times, within %v", s.shown["http://a.example/made"], time.Since(begun))
+				}
+			})
+		})
+	}
+}

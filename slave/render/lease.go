@@ -1,0 +1,99 @@
+package render
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"henro/actors/living"
+	"henro/messages/weburl"
+)
+
+const (
+	// Samples bounds the pages of a lease whose scripts are run to learn what pages like them need. The others wait.
+	Samples = 8
+	// Renderings is how often a page is shown while something of it is missing.
+	Renderings = 3
+)
+
+// Lease says under a lease which pages have their scripts run; a nil Lease runs none. Its methods may be called from
+// any goroutine.
+type Lease struct {
+	*Renderer
+	Mode      string           // auto, all; else only Patterns count
+	Patterns  []*regexp.Regexp // of pages whose scripts are run in any case
+	Behaviour string           // the user's script for the host
+
+	mu      sync.Mutex // guards living
+	living  living.Host
+	sampled atomic.Int32
+}
+
+// Knows takes what rendering showed of the host's pages before.
+func (l *Lease) Knows(note []byte) error { return l.living.UnmarshalBinary(note) }
+
+// Full reports that enough pages of the lease were shown to learn from.
+func (l *Lease) Full() bool { return l.sampled.Load() >= Samples }
+
+// Decide says what is done with a page that was fetched; scripted is what its static scan says.
+func (l *Lease) Decide(url string, scripted bool) living.Decision {
+	ordered := func(pattern *regexp.Regexp) bool { return pattern.MatchString(url) }
+	switch {
+	case l.Mode == "all", slices.ContainsFunc(l.Patterns, ordered):
+		return living.Render
+	case l.Mode == "auto":
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.living.Decide(url, scripted)
+	}
+	return living.Static
+}
+
+// Expand returns the URLs that rules name for a page.
+func (l *Lease) Expand(url string, html []byte) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.living.Expand(url, html)
+}
+
+// Learn lets the pages of the lease have what the one before showed, and returns it for the Host, which learns it once
+// it is stored; nil: nothing, since there is nothing to decide.
+func (l *Lease) Learn(s *living.Sample) []byte {
+	if l.Mode != "auto" {
+		return nil
+	}
+	finding := s.Finding()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.living.Learn(s.URL, &finding)
+	note, _ := finding.MarshalBinary() // never fails
+	return note
+}
+
+// Show takes a page from the archive, and has its scripts run: if that is decided, if something has come of what it
+// lacked the last time, and, where it is one to learn from, if the lease has not had enough of those. ErrAbsent: the
+// page is not there.
+func (l *Lease) Show(ctx context.Context, url weburl.URL, attempts uint16) (*Page, error) {
+	if l == nil {
+		return nil, ErrAbsent
+	}
+	page, err := l.Read(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	if attempts < Renderings && l.Lacks(url.String()) {
+		return page, nil
+	}
+	switch l.Decide(url.String(), true) {
+	case living.Sampled:
+		if attempts < Renderings && l.sampled.Add(1) > Samples {
+			return page, nil
+		}
+		fallthrough
+	case living.Render:
+		l.Run(ctx, page, l.Behaviour)
+	}
+	return page, nil
+}

@@ -1,0 +1,296 @@
+// Package render has the scripts of archived pages run: in the slave's browser, against what the slave has archived.
+//
+// A page is rendered after it was fetched, and nothing is asked for on its behalf: what is not in the archive is
+// missing, is named, and comes as any requisite comes, at its host's pace. Then the page is rendered again.
+package render
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"henro/messages/weburl"
+	"henro/slave/browser"
+	"henro/store/archive/captures"
+	"henro/store/archive/cdxj"
+	"henro/store/fingerprint"
+)
+
+// ErrAbsent is returned for a page that this slave has no capture of: another slave has it, or its file was collected.
+var ErrAbsent = errors.New("this slave has no capture of the page")
+
+const (
+	// maxKnown bounds the URLs whose captures are found: at some 60 bytes each.
+	maxKnown = 2 << 20
+	// maxBody bounds one body that is read for a page, in bytes.
+	maxBody = 64 << 20
+	// maxComing bounds the captures on their way that are waited for, each maxSync at most.
+	maxComing  = 1 << 16
+	maxSync    = 3 * time.Second
+	maxWaiting = 4096
+	// Wait is how long a page waits for what it is made of, the first time; four times as long each further time.
+	Wait = 5 * time.Second
+)
+
+// After is how long a page waits that was tried so often.
+func After(attempts uint32) time.Duration { return Wait << (2 * min(attempts, 5)) }
+
+// Browser is what shows pages: a browser.Browser, or another in tests.
+type Browser interface {
+	Render(ctx context.Context, p browser.Page, source browser.Source) (*browser.Rendering, error)
+	Close() error
+}
+
+// Renderer has the pages of one archive rendered. Its methods may be called from any goroutine.
+type Renderer struct {
+	browser Browser
+	dir     string
+	log     *logrus.Entry
+
+	mu      sync.Mutex
+	known   map[uint64]place // by the fingerprint of the URL; the latest capture
+	names   []string         // of files
+	numbers map[string]uint32
+	archive *captures.Archive        // nil until it is first read
+	coming  map[uint64]chan struct{} // closed once the capture is synced
+	waiting map[uint64][]string      // what pages lacked when they were shown; maxWaiting of them
+}
+
+// place is where a capture lies.
+type place struct {
+	at     int64 // Unix seconds
+	offset int64
+	file   uint32
+	status uint16
+}
+
+// New makes the renderer of an archive, by a browser that it closes in the end.
+func New(b Browser, dir string, log *logrus.Entry) *Renderer {
+	return &Renderer{browser: b, dir: dir, log: log, known: map[uint64]place{}, numbers: map[string]uint32{},
+		coming: map[uint64]chan struct{}{}, waiting: map[uint64][]string{}}
+}
+
+// Close ends the browser.
+func (r *Renderer) Close() error {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := r.browser.Close()
+	if r.archive != nil {
+		err = errors.Join(err, r.archive.Close())
+		r.archive = nil
+	}
+	return err
+}
+
+// Archived notes a capture that is synced.
+func (r *Renderer) Archived(url string, at time.Time, status int, file string, offset int64) {
+	if r == nil || file == "" {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.note(url, at, status, file, offset)
+	r.came(fingerprint.URL(url))
+}
+
+// Coming notes a capture that is on its way to the archive: Read waits for it.
+func (r *Renderer) Coming(url string) {
+	key := fingerprint.URL(url)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.coming[key] == nil && len(r.coming) < maxComing {
+		r.coming[key] = make(chan struct{})
+	}
+}
+
+// Failed notes a capture that could not be written.
+func (r *Renderer) Failed(url string) {
+	if r != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.came(fingerprint.URL(url))
+	}
+}
+
+func (r *Renderer) came(key uint64) {
+	if c := r.coming[key]; c != nil {
+		close(c)
+		delete(r.coming, key)
+	}
+}
+
+// await waits for a capture that is on its way.
+func (r *Renderer) await(ctx context.Context, url string) {
+	r.mu.Lock()
+	c := r.coming[fingerprint.URL(url)]
+	r.mu.Unlock()
+	if c == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxSync)
+	defer cancel()
+	select {
+	case <-c:
+	case <-ctx.Done():
+	}
+}
+
+func (r *Renderer) note(url string, at time.Time, status int, file string, offset int64) {
+	key := fingerprint.URL(url)
+	before, known := r.known[key]
+	if !known && len(r.known) >= maxKnown || before.at > at.Unix() {
+		return
+	}
+	number, named := r.numbers[file]
+	if !named {
+		number = uint32(len(r.names))
+		r.names, r.numbers[file] = append(r.names, file), number
+	}
+	r.known[key] = place{at.Unix(), offset, number, uint16(status)}
+}
+
+// open reads the index of what earlier processes archived, once.
+func (r *Renderer) open() (*captures.Archive, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.archive != nil {
+		return r.archive, nil
+	}
+	a, err := captures.Open(r.dir, func(what string) { r.log.WithField("what", what).Warn("it cannot be rendered") })
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Entries(func(e cdxj.Entry) bool {
+		r.note(e.URL, e.At, e.Status, filepath.Base(e.Filename), e.Offset)
+		return true
+	}); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	r.archive = a
+	return a, nil
+}
+
+// find returns the latest capture of a URL.
+func (r *Renderer) find(url string) (cdxj.Entry, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p, known := r.known[fingerprint.URL(url)]
+	if !known {
+		return cdxj.Entry{}, false
+	}
+	return cdxj.Entry{URL: url, At: time.Unix(p.at, 0).UTC(), Filename: r.names[p.file], Offset: p.offset,
+		Status: int(p.status)}, true
+}
+
+// Lacks reports that nothing has come of what a page lacked when it was shown last: it would be shown as before.
+func (r *Renderer) Lacks(url string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lacked := r.waiting[fingerprint.URL(url)]
+	return len(lacked) > 0 && !slices.ContainsFunc(lacked, func(url string) bool {
+		_, come := r.known[fingerprint.URL(url)]
+		return come
+	})
+}
+
+// lacked notes what a page lacks.
+func (r *Renderer) lacked(url string, missing []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := fingerprint.URL(url)
+	if delete(r.waiting, key); len(missing) > 0 && len(r.waiting) < maxWaiting {
+		r.waiting[key] = missing
+	}
+}
+
+// Page is what the archive has of a page, and what its scripts made of it.
+type Page struct {
+	URL     weburl.URL
+	Status  int
+	Header  http.Header
+	Payload []byte // content coding intact
+	Body    []byte
+	At      time.Time // of the capture
+
+	Rendering *browser.Rendering // nil: the scripts were not run
+	Missing   []string           // what the page asked for and the archive has not, in the form of URLs here
+	Posts     int                // requests of other methods, which are not made
+	Err       error              // why the scripts could not be run
+}
+
+// Read returns what the archive has of a page: ErrAbsent if it has nothing.
+func (r *Renderer) Read(ctx context.Context, url weburl.URL) (*Page, error) {
+	r.await(ctx, url.String())
+	a, err := r.open()
+	if err != nil {
+		return nil, err
+	}
+	e, known := r.find(url.String())
+	if !known {
+		return nil, ErrAbsent
+	}
+	c, err := a.Read(e)
+	if err != nil {
+		return nil, errors.Join(ErrAbsent, err)
+	}
+	defer c.Close()
+	p := &Page{URL: url, Status: c.Status, Header: http.Header{}, At: e.At}
+	for _, f := range c.Header {
+		p.Header.Add(f.Name, f.Value)
+	}
+	if p.Payload, err = io.ReadAll(io.LimitReader(c.Body, maxBody)); err != nil {
+		return nil, errors.Join(ErrAbsent, err)
+	}
+	body, err := captures.Uncoded(strings.NewReader(string(p.Payload)), strings.Join(p.Header["Content-Encoding"], ","))
+	if err != nil {
+		return nil, errors.Join(ErrAbsent, err)
+	}
+	p.Body, err = io.ReadAll(io.LimitReader(body, maxBody))
+	return p, err
+}
+
+// Run has the scripts of a page run, the user's own script behind ours. What goes wrong is in p.Err.
+func (r *Renderer) Run(ctx context.Context, p *Page, behaviour string) {
+	missing := map[string]bool{}
+	var mu sync.Mutex // the browser asks from several goroutines
+	p.Rendering, p.Err = r.browser.Render(ctx, browser.Page{URL: p.URL.String(), Behaviour: behaviour},
+		func(ctx context.Context, q *browser.Request) *browser.Answer {
+			if q.Method != http.MethodGet && q.Method != http.MethodHead {
+				mu.Lock()
+				p.Posts++
+				mu.Unlock()
+				return nil
+			}
+			to, err := weburl.Parse(q.URL)
+			if err != nil {
+				return nil
+			}
+			part, err := r.Read(ctx, to)
+			if err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				if url := to.String(); !missing[url] {
+					missing[url] = true
+					p.Missing = append(p.Missing, url)
+				}
+				return nil
+			}
+			header := part.Header.Clone()
+			header.Del("Content-Encoding")
+			header.Del("Transfer-Encoding")
+			header.Del("Content-Length")
+			return &browser.Answer{Status: part.Status, Header: header, Body: part.Body, At: part.At}
+		})
+	r.lacked(p.URL.String(), p.Missing)
+}

@@ -1,0 +1,228 @@
+package slave
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
+
+	"henro/actors/archivist"
+	"henro/actors/floor"
+	"henro/actors/living"
+	"henro/messages"
+	"henro/messages/outlink"
+	"henro/messages/weburl"
+	"henro/slave/browser"
+	"henro/slave/fetch"
+	"henro/slave/render"
+	"henro/slave/walk"
+	"henro/store/archive/warc"
+)
+
+// showFor bounds how long one page waits for the browser and is shown.
+const showFor = 2 * time.Minute
+
+// openRenderer makes the renderer, once, if the crawl wants one and there is a browser.
+func openRenderer(s *Slave) {
+	f := s.rules.sent
+	if s.renderer != nil || (f.Browser == "" || f.Browser == "off") && len(f.Render) == 0 {
+		return
+	}
+	if s.o.Shows != nil {
+		s.renderer = render.New(s.o.Shows, s.o.Archive.Writer.Dir, s.log)
+		return
+	}
+	o := s.o.Browser
+	var err error
+	if o.Path, err = browser.Find(o.Path); err != nil {
+		s.log.WithField("err", err).Warn("scripts are not run: pages that they make are not whole")
+		return
+	}
+	if o.Dir == "" {
+		o.Dir = filepath.Join(filepath.Dir(s.o.Archive.Writer.Dir), "browser")
+	}
+	o.UserAgent, o.Log = f.UserAgent, s.log
+	s.renderer = render.New(browser.New(o), s.o.Archive.Writer.Dir, s.log)
+}
+
+func closeRenderer(s *Slave) {
+	if err := s.renderer.Close(); err != nil {
+		s.log.WithField("err", err).Warn("the browser did not end well")
+	}
+	s.renderer = nil
+}
+
+// scriptsOf are those of a lease; nil: none are run.
+func scriptsOf(s *Slave, task *messages.HostTask) *render.Lease {
+	if s.renderer == nil {
+		return nil
+	}
+	f := s.rules.sent
+	made := &render.Lease{Renderer: s.renderer, Mode: f.Browser, Patterns: s.rules.render}
+	if err := made.Knows(task.Living); err != nil {
+		s.log.WithFields(logrus.Fields{"host": task.Host, "err": err}).Warn("what is known of the host's scripts " +
+			"cannot be read: it is learnt again")
+	}
+	for _, pattern := range weburl.Patterns(task.Host) {
+		for _, b := range f.Behaviours {
+			if b.Name == pattern && made.Behaviour == "" {
+				made.Behaviour = b.Value
+			}
+		}
+	}
+	return made
+}
+
+// show has the scripts of a page run, on a goroutine of its own, or takes it from the archive if that is enough.
+func (f *Fetcher) show(v *walk.Visit, l *lane) (m *fetched) {
+	m = &fetched{lane: l}
+	begun := time.Now()
+	defer func() {
+		if reason := recover(); reason != nil {
+			f.log.WithFields(logrus.Fields{"url": v.URL.String(), "err": reason, "stack": floor.PanicStack()}).
+				Error("showing a page panicked; the visit counts as failed")
+			m.page = &render.Page{URL: v.URL, Err: fmt.Errorf("panic: %v", reason)}
+			m.response = &fetch.Response{URL: v.URL, Reason: messages.Reason_NOT_PARSED, Err: m.page.Err,
+				Started: begun}
+		}
+	}()
+	ctx, cancel := context.WithTimeout(f.context, showFor)
+	defer cancel()
+	page, err := f.scripts.Show(ctx, v.URL, v.Attempts)
+	if err != nil {
+		if !errors.Is(err, render.ErrAbsent) {
+			f.log.WithFields(logrus.Fields{"url": v.URL.String(), "err": err}).Warn("a page cannot be read again")
+		}
+		return m
+	}
+	if f.context.Err() != nil {
+		m.response = &fetch.Response{URL: v.URL, Reason: messages.Reason_CANCELED, Err: f.context.Err(), Started: begun}
+		return m
+	}
+	m.page = page
+	m.response = &fetch.Response{URL: v.URL, Status: page.Status, Header: page.Header, Payload: page.Payload,
+		Body: page.Body, Started: page.At, Took: time.Since(begun)}
+	return m
+}
+
+// scripts decides whether those of a page are to be run, or takes in what running them showed.
+func (p *Parser) scripts(m *parse, base weburl.URL, set *messages.LinkSet, found *parsed) {
+	v, s := m.visited, m.scripts
+	if v.Requisite > 0 && v.Requisite != outlink.PageToo {
+		return
+	}
+	decision := s.Decide(v.Url, v.Scripted)
+	rendered := m.page != nil && m.page.Rendering != nil
+	switch {
+	case rendered:
+		p.shown(m, base, set)
+	case m.page != nil && m.page.Err != nil:
+		v.Says = messages.Says(m.page.Err.Error())
+	case decision == living.Static:
+		v.Scripted = v.Scripted && s.Mode != "auto"
+		return
+	default: // also of a page that is to be shown: what the browser will ask for has come by then
+		for _, url := range s.Expand(v.Url, m.response.Body) {
+			if to, err := weburl.Parse(url); err == nil {
+				p.add(set, to, outlink.Fetch, 0, "")
+			}
+		}
+		if decision == living.Rules {
+			v.Scripted = false
+			return
+		}
+	}
+	attempts := uint32(m.visit.Attempts)
+	if rendered && len(m.page.Missing) == 0 || m.page != nil && attempts >= render.Renderings {
+		return
+	}
+	v.RenderAfterNs = int64(render.After(attempts))
+	first := m.visit.Task == nil || m.visit.Task.CapturedUnix == 0 // else the store must say where its record lies
+	elsewhere := func(url string) bool { return !strings.HasPrefix(url, m.task.Host) }
+	if m.page != nil && slices.ContainsFunc(m.page.Missing, elsewhere) {
+		return // another host's pace
+	}
+	if first && (decision == living.Render || !s.Full()) && attempts < render.Renderings {
+		again := *m.visit
+		again.Task, again.Render, again.Attempts = nil, true, again.Attempts+1
+		found.render = &again
+	}
+}
+
+// shown takes in a page as the browser shows it.
+func (p *Parser) shown(m *parse, base weburl.URL, set *messages.LinkSet) {
+	v, r := m.visited, m.page.Rendering
+	sample := living.Sample{URL: v.Url, HTML: m.response.Body, Static: slices.Clone(set.Urls),
+		StaticText: string(p.document.Text), RenderedText: r.Text}
+	v.Rendered, v.Scripted, v.Unchanged = true, false, false
+	options := p.options()
+	p.document.Scan(r.HTML, options)
+	v.Title = p.document.Title
+	p.words(m)
+	p.resolve(base, p.document.Links, set, "utf-8")
+	sample.NewLinks = len(set.Urls) - len(sample.Static)
+	for _, link := range r.Links { // also of shadow roots
+		if to, err := weburl.Parse(link); err == nil {
+			p.add(set, to, outlink.Anchor, 0, "")
+		}
+	}
+	for i := range r.Asked {
+		asked := &r.Asked[i]
+		to, err := weburl.Parse(asked.URL)
+		if err != nil || asked.Method != http.MethodGet || to.String() == v.Url {
+			continue
+		}
+		p.add(set, to, kindOf(asked.Kind), 0, "")
+		if asked.Answered && asked.Status < 400 {
+			sample.Asked = append(sample.Asked, to.String())
+		}
+	}
+	if len(m.page.Missing) == 0 {
+		v.Finding = m.scripts.Learn(&sample)
+	}
+}
+
+// kindOf is the kind of link that names what a browser asked for, by the words of the DevTools protocol.
+func kindOf(kind string) outlink.Kind {
+	switch kind {
+	case "script":
+		return outlink.Script
+	case "stylesheet":
+		return outlink.Style
+	case "image":
+		return outlink.Image
+	case "font":
+		return outlink.Font
+	case "media", "texttrack":
+		return outlink.Media
+	case "document":
+		return outlink.Iframe
+	case "manifest":
+		return outlink.Manifest
+	}
+	return outlink.Fetch
+}
+
+// archiveShown has what a page was shown as written beside its capture, once nothing of it is missing.
+func (p *Parser) archiveShown(ctx actor.Context, m *parse, made *factMade) {
+	v := made.Message.Visited
+	v.CapturedUnix = m.page.At.Unix()
+	if m.page.Rendering == nil || v.RenderAfterNs > 0 {
+		ctx.Send(p.slave, made)
+		return
+	}
+	var records []byte
+	for _, r := range m.page.Rendering.Records(v.Url) {
+		records = p.builder.Append(records, &warc.Record{Type: warc.Resource, Date: time.Now(), TargetURI: r.URI,
+			ContentType: r.Type, Body: r.Body})
+	}
+	made.count(len(records))
+	ctx.RequestWithCustomSender(p.archivist, &archivist.Archive{Records: records, Tag: made}, p.slave)
+}
