@@ -13,6 +13,7 @@ import (
 	"henro/messages/outlink"
 	"henro/messages/weburl"
 	"henro/store"
+	"henro/store/fingerprint"
 )
 
 // Each thing that a slave cannot have seen is refused by its own words, and what is just within the bounds is taken.
@@ -100,6 +101,17 @@ func TestEveryFactThatCannotBeIsDoubted(t *testing.T) {
 		"not to be followed": {"not to be followed", followed(func(*page) {}), func(l *openLease) {
 			l.terms.follow = false
 		}},
+		"shown, as it was to be": {"", followed(func(v *page) { v.Unasked = true }), func(l *openLease) {
+			l.terms.follow = false
+			l.terms.awaiting = map[uint64]place{fingerprint.URL(name + "/in/next"): {3, 1}}
+		}},
+		"shown, at another depth": {"not to be followed", followed(func(v *page) { v.Unasked, v.Depth = true, 2 }),
+			func(l *openLease) {
+				l.terms.follow = false
+				l.terms.awaiting = map[uint64]place{fingerprint.URL(name + "/in/next"): {3, 1}}
+			}},
+		"shown, and nothing awaited": {"not to be followed", followed(func(v *page) { v.Unasked = true }),
+			func(l *openLease) { l.terms.follow = false }},
 		"followed from nowhere": {"no link leads to", followed(func(v *page) { v.Depth = 1 }), nil},
 		"deeper than it may be": {"no link leads to", followed(func(v *page) { v.DepthLeft = 2 }), nil},
 		"followed out of scope": {"outside the scope", followed(func(v *page) { v.Url = name + "/out/page" }), nil},

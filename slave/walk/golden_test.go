@@ -2,6 +2,7 @@ package walk
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,7 +23,8 @@ import (
 //	      known: the rules are, which disallow nothing or what is given
 //	at 5s        until 2m        finish WHY      scarce | roomy
 //	ask          answer STATUS [of=/page] [took=0s] [reason=TIMEOUT] [stale] [to=URL] [disallow=/x] [delay=9s] [tdm]
-//	parsed [/page…] [req:/style.css]             of a page      parsed rules: of the last answer for them
+//	parsed [/page…] [req:/style.css] [render:/page]   of a page      parsed rules: of the last answer for them
+//	absent       the page whose scripts are to be run is not archived here
 //
 // What follows is what comes out of the commands, and what is to be done then.
 func TestScripts(t *testing.T) {
@@ -85,11 +87,13 @@ func rulesText(named map[string]string) string {
 func visits(words []string) (all []Visit) {
 	for _, word := range words {
 		path, isRequisite := strings.CutPrefix(word, "req:")
+		path, renders := strings.CutPrefix(path, "render:")
 		if u, err := weburl.Parse(host + path); err == nil && strings.HasPrefix(path, "/") {
 			v := Visit{URL: u, Left: 2, Depth: 1}
 			if isRequisite {
 				v.Requisite = 1
 			}
+			v.Render = renders
 			all = append(all, v)
 		}
 	}
@@ -130,7 +134,7 @@ func (p *player) play(words []string) error {
 		}
 		for _, v := range visits(plain) {
 			task.Tasks = append(task.Tasks, &messages.Task{Url: v.URL.String(), DepthLeft: v.Left,
-				Requisite: uint32(v.Requisite)})
+				Requisite: uint32(v.Requisite), Render: v.Render})
 		}
 		if flags["malformed"] {
 			task.Tasks = append(task.Tasks, &messages.Task{Url: "http://[::1"})
@@ -157,6 +161,8 @@ func (p *player) play(words []string) error {
 		if v != nil {
 			kind := "a page"
 			switch {
+			case v.Render:
+				kind = "to be shown"
 			case v.File != nil:
 				kind = "the rules"
 			case v.Requisite == outlink.PageToo:
@@ -173,7 +179,16 @@ func (p *player) play(words []string) error {
 		if flags["rules"] {
 			file = p.file
 		}
-		p.walk.Parsed(p.now, file, visits(plain))
+		found := visits(plain)
+		links := slices.DeleteFunc(slices.Clone(found), func(v Visit) bool { return v.Render })
+		p.walk.Parsed(p.now, file, links)
+		for _, v := range found {
+			if v.Render {
+				p.walk.Render(v, links)
+			}
+		}
+	case "absent":
+		p.walk.Absent(p.walk.Asked()[0])
 	default:
 		return fmt.Errorf("no such command")
 	}
