@@ -13,10 +13,10 @@ const host = "https://docs.test"
 
 // aPage is a page of a site that was made for a test.
 type aPage struct {
-	path, html   string
-	asked, links []string // paths or URLs
-	text         string   // rendered
-	newLinks     int
+	path, html string
+	asked      []string // paths or URLs
+	text       string   // rendered
+	newLinks   int
 }
 
 func (p *aPage) sample() *Sample {

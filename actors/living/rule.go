@@ -146,7 +146,7 @@ func isOdd(r rune) bool { return r <= ' ' || r >= 0x7f }
 type place struct {
 	origin, query string
 	segments      []string
-	folder, end   bool // it ends in a slash; it has been cut
+	folder        bool // it ends in a slash
 	base          string
 }
 

@@ -75,7 +75,9 @@ func newProxy(log *logrus.Entry) (*proxy, error) {
 	g.Logger = quiet{log}
 	g.NonproxyHandler = http.NotFoundHandler()
 	refuse := func(string, string) (net.Conn, error) { return nil, errNobody }
-	g.ConnectDial, g.Tr = refuse, &http.Transport{Dial: refuse}
+	g.ConnectDial, g.Tr = refuse, &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errNobody
+	}}
 	mitm := &goproxy.ConnectAction{Action: goproxy.ConnectMitm,
 		TLSConfig: func(string, *goproxy.ProxyCtx) (*tls.Config, error) { return served, nil }}
 	g.OnRequest().HandleConnectFunc(func(host string, c *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {

@@ -82,7 +82,8 @@ func TestTheLatestCaptureIsFound(t *testing.T) {
 	defer r.Close()
 	r.Archived("http://a.example/", now, 200, "b.warc.gz", 7)
 	r.Archived("http://a.example/", now.Add(-time.Hour), 404, "a.warc.gz", 3)
-	if e, known := r.find("http://a.example/"); !known || e.Filename != "b.warc.gz" || e.Offset != 7 || e.Status != 200 {
+	if e, known := r.find("http://a.example/"); !known || e.Filename != "b.warc.gz" || e.Offset != 7 ||
+		e.Status != 200 {
 		t.Errorf("%v %+v", known, e)
 	}
 }

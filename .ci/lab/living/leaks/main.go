@@ -358,13 +358,15 @@ func (t *trial) burdens() error {
 		fmt.Fprintf(&frames, "<iframe src='/f%d'></iframe>", i)
 	}
 	for _, p := range []struct{ name, page string }{
-		{"dialogs", `<script>for (let i = 0; i < 1e5; i++) { alert(i); confirm(i); } onbeforeunload = () => "no";</script>`},
+		{"dialogs", `<script>for (let i = 0; i < 1e5; i++) { alert(i); confirm(i); }
+onbeforeunload = () => "no";</script>`},
 		{"1,000 frames", frames.String()},
 		{"reloads", `<script>setInterval(() => location.reload(), 5)</script>`},
 		{"polls", `<script>setInterval(() => fetch("/poll"), 50)</script>`},
 		{"log", `<script>for (let i = 0; i < 1e5; i++) console.log(i, document)</script>`},
 		{"1 GB of canvas", `<script>const all = []; for (let i = 0; i < 16; i++) { const c = document.createElement(
-"canvas"); c.width = c.height = 4096; c.getContext("2d").fillRect(0, 0, 4096, 4096); document.body?.append(c); all.push(c);
+"canvas"); c.width = c.height = 4096; c.getContext("2d").fillRect(0, 0, 4096, 4096); document.body?.append(c);
+all.push(c);
 }</script>`},
 		{"endless", `<p>before</p><script>for (;;);</script>`},
 		{"endless later", `<p>before</p><script>setInterval(() => { for (;;); }, 700)</script>`},
@@ -395,7 +397,8 @@ func (t *trial) killed() error {
 	for _, pid := range t.processes() {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	if _, err := t.render(browser.Page{URL: "https://a.example/"}, nil); err != nil { // it may not have been noticed yet
+	if _, err := t.render(browser.Page{URL: "https://a.example/"}, nil); err != nil {
+		// it may not have been noticed yet
 		if _, err := t.render(browser.Page{URL: "https://a.example/"}, nil); err != nil {
 			return fmt.Errorf("before: %w", err)
 		}
