@@ -43,7 +43,7 @@ func (s *Slave) keepFailed(ctx actor.Context, m *archivist.Failed) {
 	for i, tag := range m.Tags {
 		made[i] = tag.(*factMade)
 		if v := made[i].Message.Visited; v != nil {
-			s.renderer.Failed(v.Url)
+			s.renderer.Archived(v.Url, time.Time{}, "", 0)
 			v.Status, v.Reason, v.Links = 0, messages.Reason_NOT_ARCHIVED, nil
 		}
 	}

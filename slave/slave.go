@@ -408,7 +408,7 @@ func (s *Slave) keepArchived(ctx actor.Context, m *archivist.ArchivedBatch) {
 		if v := made[i].Message.Visited; v != nil {
 			v.WarcFile, v.WarcOffset, v.WarcBytes = a.File, uint64(a.Offset), uint64(a.Length)
 			if !v.Unasked {
-				s.renderer.Archived(v.Url, time.Unix(v.CapturedUnix, 0), int(v.Status), a.File, a.Offset)
+				s.renderer.Archived(v.Url, time.Unix(v.CapturedUnix, 0), a.File, a.Offset)
 			}
 		}
 	}

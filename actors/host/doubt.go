@@ -172,8 +172,7 @@ func (l *openLease) doubtVisit(v *messages.PageVisited, j *judge) string {
 		return "a payload larger than any that is read"
 	case len(v.Cookies) > maxCookies:
 		return "more cookies than are kept"
-	case v.Depth < 0 || v.Depth > outlink.MaxDepth || v.DepthLeft >= outlink.UnlimitedDepth ||
-		v.Redirects > math.MaxUint8 || v.Attempts > math.MaxUint8:
+	case deeper(v):
 		return "a depth that no page has"
 	case len(v.Via) > weburl.MaxLength:
 		return "a requisite of a page whose URL is too long"
@@ -194,6 +193,12 @@ func (l *openLease) doubtVisit(v *messages.PageVisited, j *judge) string {
 	t.reported[key] = struct{}{}
 	t.visits++
 	return ""
+}
+
+// deeper reports that a page would lie where none does.
+func deeper(v *messages.PageVisited) bool {
+	return v.Depth < 0 || v.Depth > outlink.MaxDepth || v.DepthLeft >= outlink.UnlimitedDepth ||
+		v.Redirects > math.MaxUint8 || v.Attempts > math.MaxUint8
 }
 
 // awaited reports that a page was reported under the lease, and that its scripts were still to be run.

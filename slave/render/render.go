@@ -69,7 +69,6 @@ type place struct {
 	at     int64 // Unix seconds
 	offset int64
 	file   uint32
-	status uint16
 }
 
 // New makes the renderer of an archive, by a browser that it closes in the end.
@@ -93,15 +92,21 @@ func (r *Renderer) Close() error {
 	return err
 }
 
-// Archived notes a capture that is synced.
-func (r *Renderer) Archived(url string, at time.Time, status int, file string, offset int64) {
-	if r == nil || file == "" {
+// Archived notes a capture that is synced; without a file one that could not be written.
+func (r *Renderer) Archived(url string, at time.Time, file string, offset int64) {
+	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.note(url, at, status, file, offset)
-	r.came(fingerprint.URL(url))
+	if file != "" {
+		r.note(url, at, file, offset)
+	}
+	key := fingerprint.URL(url)
+	if c := r.coming[key]; c != nil {
+		close(c)
+		delete(r.coming, key)
+	}
 }
 
 // Coming notes a capture that is on its way to the archive: Read waits for it.
@@ -111,22 +116,6 @@ func (r *Renderer) Coming(url string) {
 	defer r.mu.Unlock()
 	if r.coming[key] == nil && len(r.coming) < maxComing {
 		r.coming[key] = make(chan struct{})
-	}
-}
-
-// Failed notes a capture that could not be written.
-func (r *Renderer) Failed(url string) {
-	if r != nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.came(fingerprint.URL(url))
-	}
-}
-
-func (r *Renderer) came(key uint64) {
-	if c := r.coming[key]; c != nil {
-		close(c)
-		delete(r.coming, key)
 	}
 }
 
@@ -146,7 +135,7 @@ func (r *Renderer) await(ctx context.Context, url string) {
 	}
 }
 
-func (r *Renderer) note(url string, at time.Time, status int, file string, offset int64) {
+func (r *Renderer) note(url string, at time.Time, file string, offset int64) {
 	key := fingerprint.URL(url)
 	before, known := r.known[key]
 	if !known && len(r.known) >= maxKnown || before.at > at.Unix() {
@@ -157,7 +146,7 @@ func (r *Renderer) note(url string, at time.Time, status int, file string, offse
 		number = uint32(len(r.names))
 		r.names, r.numbers[file] = append(r.names, file), number
 	}
-	r.known[key] = place{at.Unix(), offset, number, uint16(status)}
+	r.known[key] = place{at.Unix(), offset, number}
 }
 
 // open reads the index of what earlier processes archived, once.
@@ -172,7 +161,7 @@ func (r *Renderer) open() (*captures.Archive, error) {
 		return nil, err
 	}
 	if err := a.Entries(func(e cdxj.Entry) bool {
-		r.note(e.URL, e.At, e.Status, filepath.Base(e.Filename), e.Offset)
+		r.note(e.URL, e.At, filepath.Base(e.Filename), e.Offset)
 		return true
 	}); err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -189,8 +178,7 @@ func (r *Renderer) find(url string) (cdxj.Entry, bool) {
 	if !known {
 		return cdxj.Entry{}, false
 	}
-	return cdxj.Entry{URL: url, At: time.Unix(p.at, 0).UTC(), Filename: r.names[p.file], Offset: p.offset,
-		Status: int(p.status)}, true
+	return cdxj.Entry{URL: url, At: time.Unix(p.at, 0).UTC(), Filename: r.names[p.file], Offset: p.offset}, true
 }
 
 // Lacks reports that nothing has come of what a page lacked when it was shown last: it would be shown as before.
@@ -225,7 +213,6 @@ type Page struct {
 
 	Rendering *browser.Rendering // nil: the scripts were not run
 	Missing   []string           // what the page asked for and the archive has not, in the form of URLs here
-	Posts     int                // requests of other methods, which are not made
 	Err       error              // why the scripts could not be run
 }
 
@@ -262,15 +249,11 @@ func (r *Renderer) Read(ctx context.Context, url weburl.URL) (*Page, error) {
 
 // Run has the scripts of a page run, the user's own script behind ours. What goes wrong is in p.Err.
 func (r *Renderer) Run(ctx context.Context, p *Page, behaviour string) {
-	missing := map[string]bool{}
 	var mu sync.Mutex // the browser asks from several goroutines
 	p.Rendering, p.Err = r.browser.Render(ctx, browser.Page{URL: p.URL.String(), Behaviour: behaviour},
 		func(ctx context.Context, q *browser.Request) *browser.Answer {
 			if q.Method != http.MethodGet && q.Method != http.MethodHead {
-				mu.Lock()
-				p.Posts++
-				mu.Unlock()
-				return nil
+				return nil // it is not made
 			}
 			to, err := weburl.Parse(q.URL)
 			if err != nil {
@@ -280,17 +263,12 @@ func (r *Renderer) Run(ctx context.Context, p *Page, behaviour string) {
 			if err != nil {
 				mu.Lock()
 				defer mu.Unlock()
-				if url := to.String(); !missing[url] {
-					missing[url] = true
+				if url := to.String(); !slices.Contains(p.Missing, url) {
 					p.Missing = append(p.Missing, url)
 				}
 				return nil
 			}
-			header := part.Header.Clone()
-			header.Del("Content-Encoding")
-			header.Del("Transfer-Encoding")
-			header.Del("Content-Length")
-			return &browser.Answer{Status: part.Status, Header: header, Body: part.Body, At: part.At}
+			return &browser.Answer{Status: part.Status, Header: part.Header, Body: part.Body, At: part.At}
 		})
 	r.lacked(p.URL.String(), p.Missing)
 }

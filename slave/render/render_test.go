@@ -34,8 +34,8 @@ func TestReadWaitsForWhatIsComing(t *testing.T) {
 		after time.Duration
 		end   func(*Renderer, string)
 	}{
-		"synced": {time.Second, func(r *Renderer, url string) { r.Archived(url, time.Now(), 200, "x.warc.gz", 0) }},
-		"failed": {2 * time.Second, (*Renderer).Failed},
+		"synced": {time.Second, func(r *Renderer, url string) { r.Archived(url, time.Now(), "x.warc.gz", 0) }},
+		"failed": {2 * time.Second, func(r *Renderer, url string) { r.Archived(url, time.Time{}, "", 0) }},
 		"lost":   {maxSync, func(*Renderer, string) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestAPageLacksUntilSomethingComes(t *testing.T) {
 	if !r.Lacks(page) {
 		t.Error("nothing has come, and it would be shown")
 	}
-	r.Archived(page+"2", time.Now(), 200, "x.warc.gz", 0)
+	r.Archived(page+"2", time.Now(), "x.warc.gz", 0)
 	if r.Lacks(page) {
 		t.Error("something has come, and it is not shown")
 	}
@@ -80,10 +80,9 @@ func TestAPageLacksUntilSomethingComes(t *testing.T) {
 func TestTheLatestCaptureIsFound(t *testing.T) {
 	r, now := quiet(t.TempDir()), time.Unix(1_000_000, 0)
 	defer r.Close()
-	r.Archived("http://a.example/", now, 200, "b.warc.gz", 7)
-	r.Archived("http://a.example/", now.Add(-time.Hour), 404, "a.warc.gz", 3)
-	if e, known := r.find("http://a.example/"); !known || e.Filename != "b.warc.gz" || e.Offset != 7 ||
-		e.Status != 200 {
+	r.Archived("http://a.example/", now, "b.warc.gz", 7)
+	r.Archived("http://a.example/", now.Add(-time.Hour), "a.warc.gz", 3)
+	if e, known := r.find("http://a.example/"); !known || e.Filename != "b.warc.gz" || e.Offset != 7 {
 		t.Errorf("%v %+v", known, e)
 	}
 }
