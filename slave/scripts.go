@@ -23,6 +23,7 @@ import (
 	"henro/slave/fetch"
 	"henro/slave/render"
 	"henro/slave/walk"
+	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
 )
 
@@ -219,10 +220,13 @@ func (p *Parser) archiveShown(ctx actor.Context, m *parse, made *factMade) {
 		return
 	}
 	var records []byte
+	var listed []cdxj.Entry
 	for _, r := range m.page.Rendering.Records(v.Url) {
-		records = p.builder.Append(records, &warc.Record{Type: warc.Resource, Date: time.Now(), TargetURI: r.URI,
-			ContentType: r.Type, Body: r.Body})
+		begin, record := len(records), &warc.Record{Type: warc.Resource, Date: time.Now(), TargetURI: r.URI,
+			ContentType: r.Type, Body: r.Body, PayloadDigest: warc.Sum(r.Body)}
+		records = p.builder.Append(records, record)
+		listed = append(listed, cdxj.NewResource(record, begin, len(records)-begin))
 	}
 	made.count(len(records))
-	ctx.RequestWithCustomSender(p.archivist, &archivist.Archive{Records: records, Tag: made}, p.slave)
+	ctx.RequestWithCustomSender(p.archivist, &archivist.Archive{Records: records, Captures: listed, Tag: made}, p.slave)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"henro/slave"
 	"henro/slave/browser"
 	"henro/store"
+	"henro/store/archive/folder"
 )
 
 // fetched are the URLs that a page of these tests asks for by its scripts: those behind data-fetch.
@@ -113,6 +115,10 @@ func TestScriptsAreRunOnWhatIsArchived(t *testing.T) {
 				if w := status.Whole; w == nil || w.Whole != w.Pages {
 					t.Errorf("whole: %+v", w)
 				}
+				if _, err := folder.Refresh(filepath.Join(dir, "warc")); err != nil { // as henro crawl does in the end
+					t.Error(err)
+				}
+				crawltest.CheckSound(t, dir)
 				if status.Totals.Pages != 6 { // each once, however often it was looked at
 					t.Errorf("%d pages", status.Totals.Pages)
 				}

@@ -77,6 +77,12 @@ func New(url weburl.URL, x *warc.Exchange, m warc.Members, status int, contentTy
 	return e
 }
 
+// NewResource is New for a record of a resource of so many bytes, which begins at an offset of what is appended.
+func NewResource(r *warc.Record, offset, length int) Entry {
+	return Entry{Key: rawKey(r.TargetURI), At: r.Date.UTC().Truncate(time.Second), URL: r.TargetURI,
+		Mime: mime(r.ContentType), Digest: r.PayloadDigest.Base32(), Offset: int64(offset), Length: int64(length)}
+}
+
 // Of returns the entry of a record of the file called filename, and reads the record to its end, since only then its
 // length is known. It reports false for records that no index lists: requests, and what the crawler says about itself.
 func Of(r *warc.Entry, filename string) (Entry, bool, error) {
