@@ -27,6 +27,10 @@ import (
 	"henro/store/archive/warc"
 )
 
+// maxLacked bounds what a page may lack, one thing after the other as when it is scrolled, while it is shown again and
+// again under one lease.
+const maxLacked = 200
+
 // showFor bounds how long one page waits for the browser and is shown.
 const showFor = 2 * time.Minute
 
@@ -141,7 +145,9 @@ func (p *Parser) scripts(m *parse, base weburl.URL, set *messages.LinkSet, found
 		}
 	}
 	attempts := uint32(m.visit.Attempts)
-	if rendered && len(m.page.Missing) == 0 || m.page != nil && attempts >= render.Renderings {
+	goesOn := rendered && len(m.visit.Lacked) < maxLacked && !slices.ContainsFunc(m.page.Missing,
+		func(url string) bool { return slices.Contains(m.visit.Lacked, url) })
+	if rendered && len(m.page.Missing) == 0 || m.page != nil && attempts >= render.Renderings && !goesOn {
 		return
 	}
 	v.RenderAfterNs = int64(render.After(attempts))
@@ -150,9 +156,14 @@ func (p *Parser) scripts(m *parse, base weburl.URL, set *messages.LinkSet, found
 	if m.page != nil && slices.ContainsFunc(m.page.Missing, elsewhere) {
 		return // another host's pace
 	}
-	if first && (decision == living.Render || !s.Full()) && attempts < render.Renderings {
+	if first && (decision == living.Render || !s.Full()) && (attempts < render.Renderings || goesOn) {
 		again := *m.visit
-		again.Task, again.Render, again.Attempts = nil, true, again.Attempts+1
+		if again.Task, again.Render = nil, true; !goesOn {
+			again.Attempts++
+		}
+		if m.page != nil {
+			again.Lacked = slices.Concat(again.Lacked, m.page.Missing)
+		}
 		found.render = &again
 	}
 }

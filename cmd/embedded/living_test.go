@@ -49,14 +49,19 @@ func (s *shower) Render(ctx context.Context, p browser.Page, source browser.Sour
 		return nil, errors.New("the page itself is not there")
 	}
 	r := &browser.Rendering{Rested: true, Title: "shown", HTML: answer.Body}
-	for _, found := range fetched.FindAllSubmatch(answer.Body, -1) {
+	bodies := [][]byte{answer.Body}
+	for i := 0; i < len(bodies); i++ {
+		found := fetched.FindSubmatch(bodies[i])
+		if found == nil {
+			continue
+		}
 		for url := range strings.FieldsSeq(string(found[1])) {
 			q := browser.Request{Method: http.MethodGet, URL: url, Kind: "fetch"}
 			part := source(ctx, &q)
 			r.Asked = append(r.Asked, browser.Asked{Request: q, Answered: part != nil})
 			if part != nil {
 				r.Asked[len(r.Asked)-1].Status = part.Status
-				r.HTML = append(r.HTML, part.Body...)
+				r.HTML, bodies = append(r.HTML, part.Body...), append(bodies, part.Body)
 			}
 		}
 	}
@@ -65,15 +70,24 @@ func (s *shower) Render(ctx context.Context, p browser.Page, source browser.Sour
 
 // living is a site of which scripts show more than it says.
 var living = map[string]string{
-	"/": "<a href=/made>m</a><a href=/plain>p</a><a href=/far>f</a>",
+	"/": "<a href=/made>m</a><a href=/plain>p</a><a href=/far>f</a><a href=/scroll>s</a>",
 	"/made": `<div id=root></div><script src=/app.js></script>
 		<p data-fetch="http://a.example/data.json http://a.example/more.json">`,
 	"/far":    `<div id=root></div><script src=/app.js></script><p data-fetch="http://b.example/api.json">`,
+	"/scroll": `<div id=root></div><script src=/app.js></script><p data-fetch="http://a.example/1.json">`,
+	"/1.json": scrolled(2), "/2.json": scrolled(3), "/3.json": scrolled(4), "/4.json": scrolled(5),
+	"/5.json": scrolled(6),
+	"/6.json": "Content-Type: application/json\n\n<a href=/last>the end</a>", "/last": "the last page",
 	"/app.js": "Content-Type: text/javascript\n\nx()", "/plain": "words that stand in the page, many of them",
 	"/data.json": "Content-Type: application/json\n\n<a href=/hidden>only scripts lead here</a>",
 	"/more.json": "Content-Type: application/json\n\n<b>more</b>", "/hidden": "a page of its own",
 	"http://b.example/api.json": "Content-Type: application/json\n\n<a href=/behind>from afar</a>",
 	"/behind":                   "another",
+}
+
+// scrolled is a part that asks for the next one.
+func scrolled(next int) string {
+	return fmt.Sprintf("Content-Type: application/json\n\n<b data-fetch=\"http://a.example/%d.json\">more</b>", next)
 }
 
 func crawlLiving(t *testing.T, dir, mode string, s *shower) (*crawltest.Site, master.Status) {
@@ -99,7 +113,7 @@ func TestScriptsAreRunOnWhatIsArchived(t *testing.T) {
 						t.Errorf("%s was asked for %d times", url, n)
 					}
 				}
-				for _, url := range []string{"/hidden", "/behind", "/more.json", "http://b.example/api.json"} {
+				for _, url := range []string{"/hidden", "/behind", "/more.json", "/last", "http://b.example/api.json"} {
 					if site.Asked[url] == 0 {
 						t.Errorf("%s was not asked for", url)
 					}
@@ -119,7 +133,7 @@ func TestScriptsAreRunOnWhatIsArchived(t *testing.T) {
 					t.Error(err)
 				}
 				crawltest.CheckSound(t, dir)
-				if status.Totals.Pages != 6 { // each once, however often it was looked at
+				if status.Totals.Pages != 8 { // each once, however often it was looked at
 					t.Errorf("%d pages", status.Totals.Pages)
 				}
 			})
