@@ -179,10 +179,14 @@ func (p *Parser) shown(m *parse, base weburl.URL, set *messages.LinkSet) {
 	v.Title = p.document.Title
 	p.words(m)
 	p.resolve(base, p.document.Links, set, "utf-8")
-	sample.NewLinks = len(set.Urls) - len(sample.Static)
 	for _, link := range r.Links { // also of shadow roots
 		if to, err := weburl.Parse(link); err == nil {
 			p.add(set, to, outlink.Anchor, 0, "")
+		}
+	}
+	for i := len(sample.Static); i < len(set.Urls); i++ {
+		if outlink.Kind(set.Kinds[i]).Navigates() {
+			sample.NewLinks++
 		}
 	}
 	for i := range r.Asked {

@@ -317,6 +317,7 @@ func TestWordsOfARendering(t *testing.T) {
 		{"the same in Japanese", "<p>東京の<b>天気</b>は晴れです、明日も晴れるでしょう。", "",
 			"東京の天気は晴れです、明日も晴れるでしょう。", false},
 		{"some words more, and many as they were", "<p>" + long, "", long + strings.Repeat("more ", newWords+3), false},
+		{"a sixth of it", "<p>" + long, "", long + strings.Repeat("what a script fetched ", 8), false},
 		{"signs that are no words", "<p>" + long, "", long + strings.Repeat("· „…“\u00a0", 60), false},
 		{"all of it in Russian", "<title>Погода</title>", "", strings.Repeat("завтра будет погода ", 9), true},
 	} {

@@ -419,7 +419,7 @@ func isNoise(name, value string) bool {
 const (
 	newLinks  = 3
 	newWords  = 12
-	wordShare = 8
+	wordShare = 4
 	textBytes = 1 << 18
 )
 
