@@ -195,7 +195,10 @@ func (p *Parser) shown(m *parse, base weburl.URL, set *messages.LinkSet) {
 		if err != nil || asked.Method != http.MethodGet || to.String() == v.Url {
 			continue
 		}
-		p.add(set, to, kindOf(asked.Kind), 0, "")
+		// where one was found that differs in its time alone, nothing is asked for
+		if !asked.Answered || living.WithoutNoise(asked.URL) == asked.URL {
+			p.add(set, to, kindOf(asked.Kind), 0, "")
+		}
 		if asked.Answered && asked.Status < 400 {
 			sample.Asked = append(sample.Asked, to.String())
 		}

@@ -142,7 +142,7 @@ func (e *explainer) explain(url string) (rules []string) {
 		}
 	}
 	parts := parts(&e.place, true)
-	if silent := withoutNoise(text); silent != text {
+	if silent := WithoutNoise(text); silent != text {
 		bad := func(rule string) bool { return !isRule(rule) }
 		return slices.DeleteFunc(forms(silent, from, parts), bad)
 	}
@@ -384,8 +384,9 @@ func nameBefore(html []byte, to int) int {
 
 func isName(c byte) bool { return isWord(c) || c == '.' || c == '/' || c == '$' }
 
-// withoutNoise returns a URL in which values that tell nothing are marked: times, random numbers, names of functions.
-func withoutNoise(url string) string {
+// WithoutNoise returns a URL in which values that tell nothing are marked: times, random numbers, names of functions.
+// Of two that are equal then one is answered as the other.
+func WithoutNoise(url string) string {
 	path, rest, asks := strings.Cut(url, "?")
 	if !asks {
 		return url

@@ -206,7 +206,7 @@ func TestSites(t *testing.T) {
 			p := c.page(i)
 			urls := h.Expand(host+p.path, []byte(p.html))
 			for _, ref := range p.asked {
-				if url := absolute(ref); !slices.Contains(urls, url) && withoutNoise(url) == url {
+				if url := absolute(ref); !slices.Contains(urls, url) && WithoutNoise(url) == url {
 					t.Errorf("%s: %s: %s is not named: %q", c.name, p.path, url, urls)
 				}
 			}

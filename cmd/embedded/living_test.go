@@ -56,6 +56,7 @@ func (s *shower) Render(ctx context.Context, p browser.Page, source browser.Sour
 			continue
 		}
 		for url := range strings.FieldsSeq(string(found[1])) {
+			url = strings.Replace(url, "NOW", fmt.Sprint(1_795_749_000+turn), 1)
 			q := browser.Request{Method: http.MethodGet, URL: url, Kind: "fetch"}
 			part := source(ctx, &q)
 			r.Asked = append(r.Asked, browser.Asked{Request: q, Answered: part != nil})
@@ -70,7 +71,7 @@ func (s *shower) Render(ctx context.Context, p browser.Page, source browser.Sour
 
 // living is a site of which scripts show more than it says.
 var living = map[string]string{
-	"/": "<a href=/made>m</a><a href=/plain>p</a><a href=/far>f</a><a href=/scroll>s</a>",
+	"/": "<a href=/made>m</a><a href=/plain>p</a><a href=/far>f</a><a href=/scroll>s</a><a href=/clock>c</a>",
 	"/made": `<div id=root></div><script src=/app.js></script>
 		<p data-fetch="http://a.example/data.json http://a.example/more.json">`,
 	"/far":    `<div id=root></div><script src=/app.js></script><p data-fetch="http://b.example/api.json">`,
@@ -78,6 +79,8 @@ var living = map[string]string{
 	"/1.json": scrolled(2), "/2.json": scrolled(3), "/3.json": scrolled(4), "/4.json": scrolled(5),
 	"/5.json": scrolled(6),
 	"/6.json": "Content-Type: application/json\n\n<a href=/last>the end</a>", "/last": "the last page",
+	"/clock":            `<div id=root></div><script src=/app.js></script><p data-fetch="http://a.example/now?t=NOW">`,
+	"/now?t=1795749001": "Content-Type: application/json\n\n<a href=/then>now</a>", "/then": "behind the clock",
 	"/app.js": "Content-Type: text/javascript\n\nx()", "/plain": "words that stand in the page, many of them",
 	"/data.json": "Content-Type: application/json\n\n<a href=/hidden>only scripts lead here</a>",
 	"/more.json": "Content-Type: application/json\n\n<b>more</b>", "/hidden": "a page of its own",
@@ -113,10 +116,14 @@ func TestScriptsAreRunOnWhatIsArchived(t *testing.T) {
 						t.Errorf("%s was asked for %d times", url, n)
 					}
 				}
-				for _, url := range []string{"/hidden", "/behind", "/more.json", "/last", "http://b.example/api.json"} {
+				for _, url := range []string{"/hidden", "/behind", "/more.json", "/last", "/then",
+					"http://b.example/api.json"} {
 					if site.Asked[url] == 0 {
 						t.Errorf("%s was not asked for", url)
 					}
+				}
+				if n := site.AskedBelow("/now"); n != 1 {
+					t.Errorf("what differs in its time alone was asked for %d times", n)
 				}
 				_, pages := crawltest.StateIn(t, dir)
 				for path, want := range map[string]bool{"/made": true, "/far": true, "/plain": mode == "all"} {
@@ -133,7 +140,7 @@ func TestScriptsAreRunOnWhatIsArchived(t *testing.T) {
 					t.Error(err)
 				}
 				crawltest.CheckSound(t, dir)
-				if status.Totals.Pages != 8 { // each once, however often it was looked at
+				if status.Totals.Pages != 10 { // each once, however often it was looked at
 					t.Errorf("%d pages", status.Totals.Pages)
 				}
 			})

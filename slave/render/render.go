@@ -14,9 +14,11 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unique"
 
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/living"
 	"henro/messages/weburl"
 	"henro/slave/browser"
 	"henro/store/archive/captures"
@@ -56,24 +58,25 @@ type Renderer struct {
 	log     *logrus.Entry
 
 	mu      sync.Mutex
-	known   map[uint64]place // by the fingerprint of the URL; the latest capture
-	names   []string         // of files
-	numbers map[string]uint32
+	known   map[uint64]place         // by keyOf; the latest capture
 	archive *captures.Archive        // nil until it is first read
 	coming  map[uint64]chan struct{} // closed once the capture is synced
 	waiting map[uint64][]string      // what pages lacked when they were shown; maxWaiting of them
 }
 
+// keyOf is the same for URLs that differ in times and random numbers alone: scripts put them there against caches.
+func keyOf(url string) uint64 { return fingerprint.URL(living.WithoutNoise(url)) }
+
 // place is where a capture lies.
 type place struct {
 	at     int64 // Unix seconds
 	offset int64
-	file   uint32
+	file   unique.Handle[string]
 }
 
 // New makes the renderer of an archive, by a browser that it closes in the end.
 func New(b Browser, dir string, log *logrus.Entry) *Renderer {
-	return &Renderer{browser: b, dir: dir, log: log, known: map[uint64]place{}, numbers: map[string]uint32{},
+	return &Renderer{browser: b, dir: dir, log: log, known: map[uint64]place{},
 		coming: map[uint64]chan struct{}{}, waiting: map[uint64][]string{}}
 }
 
@@ -102,7 +105,7 @@ func (r *Renderer) Archived(url string, at time.Time, file string, offset int64)
 	if file != "" {
 		r.note(url, at, file, offset)
 	}
-	key := fingerprint.URL(url)
+	key := keyOf(url)
 	if c := r.coming[key]; c != nil {
 		close(c)
 		delete(r.coming, key)
@@ -111,7 +114,7 @@ func (r *Renderer) Archived(url string, at time.Time, file string, offset int64)
 
 // Coming notes a capture that is on its way to the archive: Read waits for it.
 func (r *Renderer) Coming(url string) {
-	key := fingerprint.URL(url)
+	key := keyOf(url)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.coming[key] == nil && len(r.coming) < maxComing {
@@ -122,7 +125,7 @@ func (r *Renderer) Coming(url string) {
 // await waits for a capture that is on its way.
 func (r *Renderer) await(ctx context.Context, url string) {
 	r.mu.Lock()
-	c := r.coming[fingerprint.URL(url)]
+	c := r.coming[keyOf(url)]
 	r.mu.Unlock()
 	if c == nil {
 		return
@@ -136,17 +139,12 @@ func (r *Renderer) await(ctx context.Context, url string) {
 }
 
 func (r *Renderer) note(url string, at time.Time, file string, offset int64) {
-	key := fingerprint.URL(url)
+	key := keyOf(url)
 	before, known := r.known[key]
 	if !known && len(r.known) >= maxKnown || before.at > at.Unix() {
 		return
 	}
-	number, named := r.numbers[file]
-	if !named {
-		number = uint32(len(r.names))
-		r.names, r.numbers[file] = append(r.names, file), number
-	}
-	r.known[key] = place{at.Unix(), offset, number}
+	r.known[key] = place{at.Unix(), offset, unique.Make(file)}
 }
 
 // open reads the index of what earlier processes archived, once.
@@ -174,20 +172,20 @@ func (r *Renderer) open() (*captures.Archive, error) {
 func (r *Renderer) find(url string) (cdxj.Entry, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p, known := r.known[fingerprint.URL(url)]
+	p, known := r.known[keyOf(url)]
 	if !known {
 		return cdxj.Entry{}, false
 	}
-	return cdxj.Entry{URL: url, At: time.Unix(p.at, 0).UTC(), Filename: r.names[p.file], Offset: p.offset}, true
+	return cdxj.Entry{URL: url, At: time.Unix(p.at, 0).UTC(), Filename: p.file.Value(), Offset: p.offset}, true
 }
 
 // Lacks reports that nothing has come of what a page lacked when it was shown last: it would be shown as before.
 func (r *Renderer) Lacks(url string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	lacked := r.waiting[fingerprint.URL(url)]
+	lacked := r.waiting[keyOf(url)]
 	return len(lacked) > 0 && !slices.ContainsFunc(lacked, func(url string) bool {
-		_, come := r.known[fingerprint.URL(url)]
+		_, come := r.known[keyOf(url)]
 		return come
 	})
 }
@@ -196,7 +194,7 @@ func (r *Renderer) Lacks(url string) bool {
 func (r *Renderer) lacked(url string, missing []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	key := fingerprint.URL(url)
+	key := keyOf(url)
 	if delete(r.waiting, key); len(missing) > 0 && len(r.waiting) < maxWaiting {
 		r.waiting[key] = missing
 	}

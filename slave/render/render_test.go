@@ -82,6 +82,10 @@ func TestTheLatestCaptureIsFound(t *testing.T) {
 	defer r.Close()
 	r.Archived("http://a.example/", now, "b.warc.gz", 7)
 	r.Archived("http://a.example/", now.Add(-time.Hour), "a.warc.gz", 3)
+	r.Archived("http://a.example/feed?t=1764200000", now, "c.warc.gz", 9)
+	if e, known := r.find("http://a.example/feed?t=1764200999"); !known || e.Offset != 9 {
+		t.Errorf("of a URL that is asked for under another time: %v %+v", known, e)
+	}
 	if e, known := r.find("http://a.example/"); !known || e.Filename != "b.warc.gz" || e.Offset != 7 {
 		t.Errorf("%v %+v", known, e)
 	}
