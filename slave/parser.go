@@ -216,6 +216,7 @@ func (p *Parser) parse(ctx actor.Context, m *parse) {
 		if leftOut != admission.None {
 			m.visited.Skipped = leftOut.String()
 			m.visited.Etag, m.visited.LastModified = "", "" // a 304 would point back at nothing
+			m.visited.RenderAfterNs, found.render = 0, nil  // nor is there anything to be shown
 		} else if m.response.Truncated == "length" {
 			m.visited.Skipped = admission.Size.String()
 		}

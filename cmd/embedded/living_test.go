@@ -178,3 +178,23 @@ func TestABrowserThatFailsCostsNoPage(t *testing.T) {
 		})
 	}
 }
+
+// What is not to be archived is not shown either: it is asked for once, and its scripts are left alone.
+func TestWhatIsNotArchivedIsNotShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shower{shown: map[string]int{}}
+		site := &crawltest.Site{Adjust: func(o *slave.Options) { o.Shows = s }}
+		site.Answer = crawltest.Pages(map[string]string{
+			"/":         "<a href=/unwanted>u</a>",
+			"/unwanted": "<meta name=robots content=noindex><div id=root></div><script src=/app.js></script>",
+			"/app.js":   "Content-Type: text/javascript\n\nx()",
+		})
+		site.Crawl(t, t.TempDir(), func(o *master.Options) {
+			o.Fetch.Browser, o.Hosts.Browser, o.Fetch.Obey = "auto", "auto", []string{"noindex"}
+			o.Hosts.Admission.Requisites = outlink.AllClasses
+		})
+		if n := site.Asked["/unwanted"]; n != 1 || len(s.shown) > 0 {
+			t.Errorf("asked for %d times, shown %v", n, s.shown)
+		}
+	})
+}
