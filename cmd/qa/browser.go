@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"henro/slave/browser"
 	"henro/slave/fetch"
 )
 
@@ -35,20 +35,13 @@ const (
 	maxBusy     = 15 * time.Second // a page that is never quiet, because it polls, is looked at then
 )
 
-// names are the programs looked for, in this order.
-var names = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
-	"headless_shell", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-	`C:\Program Files\Google\Chrome\Application\chrome.exe`,
-	`C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe`}
-
 // FindBrowser returns the path of an installed Chromium, or ErrNoBrowser.
 func FindBrowser() (string, error) {
-	for _, name := range names {
-		if path, err := exec.LookPath(name); err == nil {
-			return path, nil
-		}
+	path, err := browser.Find("")
+	if err != nil {
+		return "", ErrNoBrowser // there is no flag here that would name one
 	}
-	return "", ErrNoBrowser
+	return path, nil
 }
 
 // Browser is a running Chromium without a window.
