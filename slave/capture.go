@@ -76,7 +76,7 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	}
 	ctx.RequestWithCustomSender(p.archivist, &archivist.Archive{
 		Records: records, Captures: []cdxj.Entry{cdxj.New(r.URL, x, members, r.Status, r.Header.Get("Content-Type"))},
-		Whole: whole, Tag: made,
+		Members: members, Whole: whole, Tag: made,
 	}, p.slave)
 }
 

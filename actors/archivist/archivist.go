@@ -23,6 +23,7 @@ type (
 	Archive struct {
 		Records  []byte       // finished by a warc.Builder of the same options; not to be changed before the answer
 		Captures []cdxj.Entry // to be listed in the index; Offset is relative to Records, Filename is filled in
+		Members  warc.Members // of the exchange that Records is; zero: each of Captures is a record
 		Whole    bool         // the first capture holds a whole payload, to which later ones may refer
 		Tag      any          // sent back
 	}
@@ -54,6 +55,8 @@ type Options struct {
 	Writer warc.WriterOptions
 	// Payloads is given what was stored whole; nil: nothing is kept of it.
 	Payloads *payloads.Index
+	// Proof is the folder of the log of what was stored (package proof); "": there is none.
+	Proof string
 	// SyncAfter is how long a capture waits for others to share its sync. Default 100 ms: a sync takes some
 	// milliseconds, so syncs are a few per cent of the time, and a page that counts a tenth of a second later delays
 	// nothing.
@@ -140,7 +143,7 @@ func (a *Archivist) Receive(ctx actor.Context) {
 }
 
 func (a *Archivist) start(ctx actor.Context) {
-	a.files = &files{o: a.o.Writer, payloads: a.o.Payloads, log: a.log}
+	a.files = &files{o: a.o.Writer, payloads: a.o.Payloads, proofs: a.o.Proof, log: a.log}
 	a.group.Start(ctx, "binder", func(time.Time) *binding { return new(binding) }, a.files.store)
 	a.group.By(ctx, time.Now())
 	a.group.Turn(ctx, func(*binding) {}) // not through the mailbox, where captures may lie already

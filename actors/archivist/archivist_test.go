@@ -23,6 +23,7 @@ import (
 	"henro/store/archive/cdxj"
 	"henro/store/archive/folder"
 	"henro/store/archive/warc"
+	"henro/store/proof"
 )
 
 // faulty is a disk whose operations fail in a certain row of times, half done where they can be, and whose syncs may be
@@ -96,7 +97,7 @@ func (f *faultyFile) Sync() error {
 
 func archivistOptions(dir string, disk warc.Disk) archivist.Options {
 	o := archivist.DefaultOptions()
-	o.Writer.Dir, o.Writer.Disk = dir, disk
+	o.Writer.Dir, o.Writer.Disk, o.Proof = dir, disk, dir+".proof"
 	return o
 }
 
@@ -113,7 +114,8 @@ func capture(t *testing.T, n int) *archivist.Archive {
 		Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"), Body: []byte(url.String()),
 	}
 	records, m := b.AppendExchange(nil, &x)
-	return &archivist.Archive{Records: records, Captures: []cdxj.Entry{cdxj.New(url, &x, m, 200, "text/html")}, Tag: n}
+	return &archivist.Archive{Records: records, Captures: []cdxj.Entry{cdxj.New(url, &x, m, 200, "text/html")},
+		Members: m, Tag: n}
 }
 
 // archived returns the captures that a probe was told are stored, and the tags of those that failed, in order.
@@ -187,6 +189,10 @@ func check(t *testing.T, dir string, told []archivist.Archived) int {
 		default:
 			t.Errorf("%s is left", e.Name())
 		}
+	}
+	logged, err := proof.Check(dir+".proof", dir, nil, func(uint64, uint64) {}, t.Errorf)
+	if files, _ := warc.Files(dir); err != nil || len(logged) != 1 || logged[0].Files != len(files) {
+		t.Errorf("%d files are there, logged is %+v; %v", len(files), logged, err)
 	}
 	for uri, n := range pages {
 		if n > 1 {
@@ -590,7 +596,9 @@ func TestNoCaptureIsLostOrThereTwiceWhateverFails(t *testing.T) {
 			if open, err := warc.Leftovers(dir, "HENRO"); err != nil {
 				t.Fatal(err)
 			} else if len(open) == 1 && from+length > disk.n {
-				if _, err := cdxj.Repair(open[0]); err != nil {
+				_, err := cdxj.Repair(open[0])
+				log, bad := proof.Open(proof.Options{Dir: dir + ".proof", Archive: dir, Prefix: "HENRO"})
+				if err := errors.Join(err, bad, log.Close()); err != nil {
 					t.Fatal(err)
 				}
 			}

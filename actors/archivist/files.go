@@ -15,6 +15,7 @@ import (
 	"henro/store/archive/folder"
 	"henro/store/archive/payloads"
 	"henro/store/archive/warc"
+	"henro/store/proof"
 )
 
 // files are the files of an Archivist. One goroutine at a time uses them: the binder's, and after its end the
@@ -23,6 +24,8 @@ type files struct {
 	o        warc.WriterOptions
 	log      *logrus.Entry
 	payloads *payloads.Index
+	proofs   string // folder of the log
+	proof    *proof.Log
 	claim    io.Closer // to the files of the prefix
 	writer   *warc.Writer
 	index    *os.File  // of the open file: its lines in the order in which captures came
@@ -64,6 +67,10 @@ func (s *files) open() error {
 	}
 	if err != nil {
 		s.log.WithField("err", err).Warn("index of payloads is not open; those that come again are stored again")
+	}
+	if s.proof, err = s.openProof(); err != nil {
+		s.log.WithField("err", err).Warn("what is stored is not logged, so that changes to it cannot be shown; " +
+			"the next start logs it")
 	}
 	s.writer, err = warc.NewWriter(s.o)
 	return err
@@ -116,6 +123,7 @@ func (s *files) append(items []bindItem) error {
 				return err
 			}
 			s.finishIndex(name)
+			s.proof.Finish(name, false)
 		}
 		offset, err := s.writer.Append(records)
 		if err != nil {
@@ -135,17 +143,17 @@ func (s *files) sync(items []bindItem) error {
 	if len(items) == 0 {
 		return nil
 	}
-	if err := s.writer.Sync(); err != nil {
+	proved := s.prove(items) // while the disk works
+	err := s.writer.Sync()
+	proved()
+	if err != nil {
 		return err
 	}
 	s.line = s.line[:0]
 	for i := range items {
 		item := &items[i]
 		item.stored = true
-		base := item.Offset
-		if c := item.order.Captures; len(c) > 0 {
-			base -= c[0].Offset
-		}
+		base := item.begin()
 		for _, entry := range item.order.Captures {
 			entry.Filename = item.File
 			entry.Offset += base
@@ -241,6 +249,7 @@ func (s *files) mend() error {
 	}
 	if open {
 		s.finishIndex(name)
+		s.proof.Finish(name, true)
 	}
 	s.broken = false
 	return nil
@@ -258,10 +267,11 @@ func (s *files) close() error {
 			err = s.mend()
 		} else if name != "" {
 			s.finishIndex(name)
+			s.proof.Finish(name, false)
 		}
 		s.writer = nil
 	}
-	err = errors.Join(err, s.payloads.Close())
+	err = errors.Join(err, s.payloads.Close(), s.proof.Close())
 	if s.claim != nil {
 		err = errors.Join(err, s.claim.Close())
 		s.claim = nil

@@ -11,6 +11,7 @@ import (
 	"henro/store/archive/payloads"
 	"henro/store/archive/warc"
 	"henro/store/consensus"
+	"henro/store/proof"
 	"net"
 	"net/netip"
 	"os"
@@ -279,6 +280,7 @@ func (w *Work) Options(dir string, unread func(what string)) (slave.Options, err
 	a := &o.Archive.Writer
 	a.Dir, a.Prefix, a.MaxFile = filepath.Join(dir, "warc"), WARCPrefix, int64(w.WARCSize)
 	a.Records.Compression = w.Compression
+	o.Archive.Proof = proof.Path(a.Dir)
 	a.Info = ArchiveInfo()
 	if err := warc.MakeDir(a.Dir); err != nil {
 		return o, Usage("--dir: %v", err)

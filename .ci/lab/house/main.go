@@ -96,6 +96,7 @@ var rooms = map[string]int{
 	"slave/browser":     1_060,
 	"slave/render":      300,
 	"slave/walls":       330,
+	"store/proof":       1_900,
 }
 
 // forEngineers are pages of docs that are not for users, beside those of docs/measured.

@@ -1,0 +1,44 @@
+package archivist
+
+import (
+	"sync"
+
+	"github.com/sirupsen/logrus"
+
+	"henro/store/proof"
+)
+
+// openProof opens the log of what is stored; nil: there is none.
+func (s *files) openProof() (*proof.Log, error) {
+	if s.proofs == "" || s.proof != nil {
+		return s.proof, nil
+	}
+	return proof.Open(proof.Options{Dir: s.proofs, Archive: s.o.Dir, Prefix: s.o.Prefix,
+		Failed: func(file string, err error) {
+			s.log.WithFields(logrus.Fields{"file": file, "err": err}).Warn("file is not logged; trying again")
+		}})
+}
+
+// prove has what is on its way to the disk logged, until wait returns.
+func (s *files) prove(items []bindItem) (wait func()) {
+	if s.proof == nil {
+		return func() {}
+	}
+	var done sync.WaitGroup
+	name := s.writer.Name()
+	done.Go(func() {
+		for i := range items {
+			s.proof.Add(name, items[i].begin(), items[i].order.Records,
+				proof.Parts(items[i].order.Captures, items[i].order.Members))
+		}
+	})
+	return done.Wait
+}
+
+// begin is the offset of all records of an order.
+func (i *bindItem) begin() int64 {
+	if c := i.order.Captures; len(c) > 0 {
+		return i.Offset - c[0].Offset
+	}
+	return i.Offset
+}

@@ -1,0 +1,556 @@
+package proof
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
+	"henro/store/fsync"
+)
+
+const (
+	keyFile        = "key"         // below the folder of the logs: the private key of the one that is written here
+	checkpointFile = "checkpoint"  // below that of a log: the newest
+	checkpoints    = "checkpoints" // those before it, by size
+	openSuffix     = ".leaves"     // of the leaves of a file that still grows
+)
+
+// keptFile is where a checkpoint goes when a newer one takes its place.
+func keptFile(size int64) string { return filepath.Join(checkpoints, fmt.Sprint(size)) }
+
+// Path is the folder of the logs of an archive, beside that of its WARC files.
+func Path(archive string) string {
+	return filepath.Join(filepath.Dir(filepath.Clean(archive)), "proof")
+}
+
+// Options say where a log is, and of what.
+type Options struct {
+	Dir     string // of the logs
+	Archive string // folder of the WARC files, which are claimed (package folder)
+	Prefix  string // of the names of the files that are logged
+	// Failed is told of what could not be logged; it is tried again. From any goroutine.
+	Failed func(file string, err error)
+	Now    func() time.Time // default time.Now
+}
+
+// Log is the log that a process writes. Its methods may be called on nil, which logs nothing. One goroutine at a time
+// calls them; another one, of its own, adds finished files to the tree.
+type Log struct {
+	o    Options
+	dir  string // of the log
+	key  note.Signer
+	last *Checkpoint
+	tree *tree
+	text []byte // leaves of the tile that is not full
+
+	open   *bufio.Writer // of the leaves of the file that grows; nil: there is none
+	file   *os.File
+	count  int64
+	size   int64
+	broken bool // they are not all there
+
+	queue chan job
+	ended sync.WaitGroup
+}
+
+// job is a file that is finished. leaves is where its leaves are; "": they are read from the file.
+type job struct {
+	name, leaves   string
+	records, bytes int64
+}
+
+// Open takes over the log of a folder, or begins one, and logs the files of the prefix that are not in it yet, without
+// waiting for that. Close it.
+func Open(o Options) (*Log, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if err := warc.MakeDir(o.Dir); err != nil {
+		return nil, err
+	}
+	l := &Log{o: o, queue: make(chan job, 1024)}
+	public, err := l.takeKey()
+	if err != nil {
+		return nil, err
+	}
+	if err := l.load(public); err != nil {
+		return nil, fmt.Errorf("log in %s: %w", l.dir, err)
+	}
+	left, err := filepath.Glob(filepath.Join(o.Dir, "*"+openSuffix))
+	for _, path := range left { // of a process that died: of what is finished they may lack some
+		err = errors.Join(err, os.Remove(path))
+	}
+	if err != nil {
+		return nil, err
+	}
+	missing, err := l.missing()
+	if err != nil {
+		return nil, fmt.Errorf("log in %s: %w", l.dir, err)
+	}
+	l.ended.Go(func() { l.work(missing) })
+	return l, nil
+}
+
+// takeKey reads the private key, or makes one, and returns the public one. The key comes first: without a checkpoint a
+// log is empty.
+func (l *Log) takeKey() (public string, err error) {
+	path := filepath.Join(l.o.Dir, keyFile)
+	text, err := readBounded(path, maxNote)
+	if errors.Is(err, fs.ErrNotExist) {
+		var private string
+		if private, public, err = newKey(); err != nil {
+			return "", err
+		}
+		text = []byte(private + "\n" + public + "\n")
+		err = fsync.WriteFile(path, text, 0o600)
+	}
+	if err != nil {
+		return "", fmt.Errorf("key of the log: %w", err)
+	}
+	private, public, _ := strings.Cut(string(text), "\n")
+	public = strings.TrimSpace(public)
+	key, err := note.NewSigner(private)
+	verifier, bad := note.NewVerifier(public)
+	if err != nil || bad != nil || verifier.Name() != key.Name() || verifier.KeyHash() != key.KeyHash() ||
+		!isLog(key.Name()) {
+		return "", fmt.Errorf("%s is no key of a log; move it aside, and a new log begins", path) // and never the text
+	}
+	l.key, l.dir = key, filepath.Join(l.o.Dir, key.Name())
+	return public, nil
+}
+
+// load reads what the newest checkpoint names. A log without one is empty.
+func (l *Log) load(public string) error {
+	if err := warc.MakeDir(filepath.Join(l.dir, checkpoints)); err != nil {
+		return err
+	}
+	text, err := readBounded(filepath.Join(l.dir, checkpointFile), maxNote)
+	if errors.Is(err, fs.ErrNotExist) {
+		if some, _ := os.ReadDir(filepath.Join(l.dir, checkpoints)); len(some) > 0 {
+			return errors.New("its newest checkpoint is gone; henro check says more")
+		}
+		l.last, l.tree = &Checkpoint{Log: l.key.Name(), Key: public}, new(tree)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c, err := ParseCheckpoint(text)
+	if err != nil {
+		return fmt.Errorf("checkpoint %w", err)
+	}
+	if c.Key != public {
+		return errors.New("its checkpoint is by another key")
+	}
+	l.last, l.text = c, nil
+	f := files{l.dir, l.last.Size}
+	if l.tree, err = f.load(l.last); err != nil {
+		return err
+	}
+	if l.last.Size%perTile > 0 {
+		var lines [][]byte
+		if lines, err = f.leaves(l.last.Size / perTile); err == nil {
+			l.text = bytes.Join(lines, nil)
+		}
+	}
+	return err
+}
+
+// missing are the finished files that are not logged, by name.
+func (l *Log) missing() (names []string, err error) {
+	known := map[string]bool{}
+	if err := (&files{l.dir, l.last.Size}).groups(func(g group) bool { known[g.file] = true; return true }); err != nil {
+		return nil, err
+	}
+	paths, err := warc.Files(l.o.Archive)
+	for _, path := range paths {
+		if name := filepath.Base(path); strings.HasPrefix(name, l.o.Prefix+"-") && !known[name] {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// Part is a record among those that were stored together.
+type Part struct {
+	Length    int
+	Type      warc.Type
+	At        time.Time
+	TargetURI string
+}
+
+// Parts are the records of an exchange, or, without its members, each of the captures.
+func Parts(captures []cdxj.Entry, m warc.Members) (parts []Part) {
+	if m.Capture == 0 || len(captures) != 1 {
+		for _, c := range captures {
+			parts = append(parts, Part{int(c.Length), warc.Resource, c.At, c.URL})
+		}
+		return parts
+	}
+	c, kinds := &captures[0], [...]warc.Type{warc.Response, warc.Request, warc.Metadata}
+	if m.Revisit {
+		kinds[0] = warc.Revisit
+	}
+	for i, n := range []int{m.Capture, m.Request, m.Metadata} {
+		if n > 0 {
+			parts = append(parts, Part{n, kinds[i], c.At, c.URL})
+		}
+	}
+	return parts
+}
+
+// Add takes in records that lie one behind the other from an offset of the file that grows. Of a file of which something
+// was not taken in, or without its parts, the records are read when it is finished.
+func (l *Log) Add(name string, offset int64, records []byte, parts []Part) {
+	if l == nil || l.broken {
+		return
+	}
+	if l.file == nil {
+		if err := l.begin(name, offset); err != nil {
+			l.lose(name, err)
+			return
+		}
+	}
+	line := make([]byte, 0, 512)
+	for _, p := range parts {
+		if l.size != offset || p.Length > len(records) {
+			l.lose(name, errors.New("records are not one behind the other"))
+			return
+		}
+		leaf := record(name, p.Type, stamp(p.At), p.TargetURI)
+		leaf.Offset, leaf.Length, leaf.Sum = offset, int64(p.Length), sha256.Sum256(records[:p.Length])
+		if _, err := l.open.Write(leaf.Append(line[:0])); err != nil {
+			l.lose(name, err)
+			return
+		}
+		records, offset = records[p.Length:], offset+int64(p.Length)
+		l.count, l.size = l.count+1, offset
+	}
+	if len(records) > 0 {
+		l.lose(name, nil)
+	}
+}
+
+// begin makes the file of the leaves, with those of what is in the WARC file already: a warcinfo.
+func (l *Log) begin(name string, before int64) (err error) {
+	if l.file, err = os.Create(filepath.Join(l.o.Dir, name+openSuffix)); err != nil {
+		return err
+	}
+	l.open = bufio.NewWriterSize(l.file, 1<<16)
+	l.count, l.size = 0, 0
+	f, err := os.Open(filepath.Join(l.o.Archive, name+warc.OpenSuffix))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	l.count, l.size, err = walked(l.open, io.NewSectionReader(f, 0, before), name)
+	return err
+}
+
+// lose notes that the leaves of the file that grows are not all there.
+func (l *Log) lose(name string, err error) {
+	if l.broken = true; err != nil {
+		l.o.Failed(name, err)
+	}
+}
+
+// Finish logs the file that grew, under its name; without one there is none. It does not wait for that. cut: what was
+// added last may not be there any more.
+func (l *Log) Finish(name string, cut bool) {
+	if l == nil {
+		return
+	}
+	j := job{name: name, records: l.count, bytes: l.size}
+	if l.file != nil {
+		if err := errors.Join(l.open.Flush(), l.file.Close()); err != nil {
+			l.lose(name, err)
+		}
+		if j.leaves = l.file.Name(); l.broken || cut || name == "" {
+			_ = os.Remove(j.leaves) // else the next start does
+			j.leaves = ""
+		}
+	}
+	l.open, l.file, l.broken = nil, nil, false
+	if name != "" {
+		l.queue <- j
+	}
+}
+
+// Close waits until what is finished is logged.
+func (l *Log) Close() error {
+	if l == nil {
+		return nil
+	}
+	l.Finish("", true)
+	close(l.queue)
+	l.ended.Wait()
+	return nil
+}
+
+// work logs files: those that an earlier process left first.
+func (l *Log) work(left []string) {
+	var again []job
+	do := func(j job) {
+		if err := l.log(j); err != nil {
+			l.o.Failed(j.name, err)
+			again = append(again, j)
+		}
+	}
+	for _, name := range left {
+		do(job{name: name})
+	}
+	for j := range l.queue {
+		for _, j := range slices.Concat(takeAll(&again), []job{j}) {
+			do(j)
+		}
+	}
+	for _, j := range takeAll(&again) {
+		do(j)
+	}
+}
+
+func takeAll(jobs *[]job) []job {
+	all := *jobs
+	*jobs = nil
+	return all
+}
+
+// log adds the leaves of one file, and signs what is there then. After an error the log is what it was.
+func (l *Log) log(j job) (err error) {
+	if l.tree == nil {
+		if err := l.load(l.last.Key); err != nil {
+			return err
+		}
+	}
+	defer func() {
+		if err != nil {
+			l.tree = nil // what is on disk counts
+		}
+	}()
+	a := &appender{log: l, made: map[string]bool{}, dirs: map[string]bool{}}
+	if j.leaves == "" {
+		err = a.fromFile(j.name)
+	} else {
+		err = a.fromLeaves(j)
+	}
+	if err == nil {
+		err = a.commit()
+	}
+	if err == nil && j.leaves != "" {
+		_ = os.Remove(j.leaves) // else the next start does
+	}
+	return err
+}
+
+// appender is one growth of the tree.
+type appender struct {
+	log  *Log
+	made map[string]bool // tiles that are to be synced
+	dirs map[string]bool // and their folders
+}
+
+func (a *appender) fromFile(name string) error {
+	end := Leaf{File: name, IsEnd: true}
+	f, err := os.Open(filepath.Join(a.log.o.Archive, name))
+	if err == nil {
+		defer f.Close()
+		end.Records, end.Length, err = walked(a, f, name)
+	}
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) { // collected meanwhile, or moved aside
+			return nil
+		}
+		return err
+	}
+	return a.leaf(end.Append(nil))
+}
+
+func (a *appender) fromLeaves(j job) error {
+	f, err := os.Open(j.leaves)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for in := bufio.NewReaderSize(f, maxLeaf); ; {
+		line, err := in.ReadSlice('\n')
+		if err == io.EOF && len(line) == 0 {
+			break
+		}
+		if err == nil {
+			err = a.leaf(line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	end := Leaf{File: j.name, IsEnd: true, Length: j.bytes, Records: j.records}
+	return a.leaf(end.Append(nil))
+}
+
+// Write takes one leaf.
+func (a *appender) Write(line []byte) (int, error) { return len(line), a.leaf(line) }
+
+func (a *appender) leaf(line []byte) error {
+	t := a.log.tree
+	a.log.text = append(a.log.text, line...)
+	err := t.add(tlog.RecordHash(line), func(level int, n int64, hashes []tlog.Hash) error {
+		return a.write(hashTile(level, n, perTile), joined(hashes))
+	})
+	if err == nil && t.size%perTile == 0 {
+		err = a.write(leafTile(t.size/perTile-1, perTile), a.log.text)
+		a.log.text = a.log.text[:0]
+	}
+	return err
+}
+
+func joined(hashes []tlog.Hash) []byte {
+	data := make([]byte, 0, len(hashes)*tlog.HashSize)
+	for _, h := range hashes {
+		data = append(data, h[:]...)
+	}
+	return data
+}
+
+// write writes a tile that no checkpoint names yet.
+func (a *appender) write(tile string, data []byte) error {
+	path := filepath.Join(a.log.dir, tile)
+	if dir := filepath.Dir(path); !a.dirs[dir] {
+		if err := warc.MakeDir(dir); err != nil {
+			return err
+		}
+		a.dirs[dir] = true
+	}
+	a.made[path] = true
+	return os.WriteFile(path, data, 0o644)
+}
+
+// commit syncs the tiles, signs the tree and forgets the tiles that have grown.
+func (a *appender) commit() error {
+	l, t := a.log, a.log.tree
+	if t.size == l.last.Size {
+		return nil
+	}
+	for level, hashes := range t.levels {
+		if len(hashes) > 0 {
+			if err := a.write(hashTile(level, t.size>>(height*(level+1)), len(hashes)), joined(hashes)); err != nil {
+				return err
+			}
+		}
+	}
+	if len(l.text) > 0 {
+		if err := a.write(leafTile(t.size/perTile, int(t.size%perTile)), l.text); err != nil {
+			return err
+		}
+	}
+	for path := range a.made {
+		if err := syncFile(path); err != nil {
+			return err
+		}
+	}
+	for dir := range a.dirs {
+		if err := fsync.Dir(dir); err != nil {
+			return err
+		}
+	}
+	before := l.last
+	if before.Size > 0 {
+		if err := fsync.WriteFile(filepath.Join(l.dir, keptFile(before.Size)), before.Note, 0o644); err != nil {
+			return err
+		}
+	}
+	c, err := sign(l.key, before.Key, t.size, t.root(), l.o.Now())
+	if err == nil {
+		err = fsync.WriteFile(filepath.Join(l.dir, checkpointFile), c.Note, 0o644)
+	}
+	if err != nil {
+		return err
+	}
+	l.last = c
+	for level := -1; level < top; level++ {
+		at := max(level, 0)
+		if w := int(before.Size >> (height * at) % perTile); w > 0 && before.Size>>(height*at) != t.size>>(height*at) {
+			old := filepath.Join(l.dir, hashTile(level, before.Size>>(height*(at+1)), w))
+			_ = os.Remove(old) // what stays is in nobody's way
+			_ = os.Remove(filepath.Dir(old))
+		}
+	}
+	return nil
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// walked writes the leaves of the records of a WARC file, whose bytes they share out: what stands behind a record and
+// before the next one belongs to it.
+func walked(to io.Writer, f io.ReadSeeker, name string) (records, size int64, err error) {
+	if size, err = f.Seek(0, io.SeekEnd); err != nil {
+		return 0, 0, err
+	}
+	var waits *Leaf
+	put := func(end int64) error {
+		if waits == nil {
+			return nil
+		}
+		leaf := *waits
+		leaf.Length = end - leaf.Offset
+		here, err := f.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return err
+		}
+		if leaf.Sum, err = digest(f, leaf.Offset, leaf.Length); err != nil {
+			return err
+		}
+		if _, err = f.Seek(here, io.SeekStart); err == nil {
+			_, err = to.Write(leaf.Append(nil))
+		}
+		records++
+		return err
+	}
+	_, err = warc.List(f, func(e *warc.Entry) error {
+		if e.Shared {
+			return nil
+		}
+		leaf := record(name, e.Type(), e.Header.Get("WARC-Date"), strings.Trim(e.Header.Get("WARC-Target-URI"), "<>"))
+		if leaf.Offset = e.Offset; waits == nil {
+			leaf.Offset = 0
+		}
+		err := put(leaf.Offset)
+		waits = &leaf
+		return err
+	})
+	if err == nil {
+		err = put(size)
+	}
+	return records, size, err
+}
+
+func digest(f io.ReadSeeker, offset, length int64) (sum [sha256.Size]byte, err error) {
+	if _, err = f.Seek(offset, io.SeekStart); err != nil {
+		return sum, err
+	}
+	h := sha256.New()
+	if _, err = io.CopyN(h, f, length); err == nil {
+		h.Sum(sum[:0])
+	}
+	return sum, err
+}

@@ -1,0 +1,516 @@
+package proof
+
+import (
+	"bufio"
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// Checked says what Check read of a log.
+type Checked struct {
+	Checkpoint *Checkpoint // the newest; nil: it cannot be read
+	Path       string      // where that is
+	Files      int         // that it says are here
+	Records    int64       // that were compared
+}
+
+// Fault is told of each thing that is not as it was logged.
+type Fault func(format string, args ...any)
+
+// Check compares the logs in a folder with their checkpoints, and the WARC files of an archive with the logs. With
+// since, an earlier checkpoint, it looks whether the log goes on from that one, and whether what was logged by then is
+// still there. progress is told of bytes read. An error is one that is no fault of these files.
+func Check(dir, archive string, since *Checkpoint, progress func(done, all uint64), fault Fault) ([]Checked, error) {
+	names, err := Logs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if since != nil && !slices.Contains(names, since.Log) {
+		fault("proof: the log %s of the earlier checkpoint is not here: it was removed, or this is another archive",
+			since.Log)
+	}
+	checked := make([]Checked, len(names))
+	for i, name := range names {
+		c := &check{archive: archive, dir: filepath.Join(dir, name), fault: fault, progress: progress}
+		if since != nil && since.Log == name {
+			c.since = since
+		}
+		if err := c.log(); err != nil {
+			return nil, err
+		}
+		checked[i] = c.Checked
+	}
+	return checked, nil
+}
+
+// Logs are the names of the logs in a folder.
+func Logs(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() && isLog(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// check compares one log.
+type check struct {
+	Checked
+	archive, dir string
+	since        *Checkpoint
+	fault        Fault
+	progress     func(done, all uint64)
+
+	files  *files
+	said   tree                  // of the hashes in the tiles of level 0
+	is     tree                  // of the leaves
+	roots  map[int64]*roots      // at the sizes of checkpoints
+	odd    []string              // tiles that do not fit those below them
+	oddIs  []string              // tiles of leaves that do not fit their hashes
+	begins map[string]group      // the last leaves of each file
+	moved  map[string]*rewritten // files whose leaves were logged again
+	now    *compared
+	done   uint64
+}
+
+// roots are those of the first leaves, by the tiles of hashes and by those of leaves.
+type roots struct{ said, is tlog.Hash }
+
+// name is the path of a file of the log, as it is said.
+func (c *check) name(path string) string {
+	return filepath.ToSlash(filepath.Join(filepath.Base(filepath.Dir(c.dir)), filepath.Base(c.dir), path))
+}
+
+func (c *check) checkpoint(path string) *Checkpoint {
+	text, err := readBounded(filepath.Join(c.dir, path), maxNote)
+	var p *Checkpoint
+	if err == nil {
+		p, err = ParseCheckpoint(text)
+	}
+	if err == nil && (p.Log != filepath.Base(c.dir) || string(p.Note) != string(text)) {
+		err = ErrCheckpoint
+	}
+	if err != nil {
+		c.fault("%s: %v", c.name(path), err)
+		return nil
+	}
+	return p
+}
+
+func (c *check) log() error {
+	c.Path = filepath.Join(c.dir, checkpointFile)
+	newest := c.checkpoint(checkpointFile)
+	if newest == nil {
+		return nil
+	}
+	c.Checkpoint, c.files, c.roots = newest, &files{c.dir, newest.Size}, map[int64]*roots{newest.Size: {}}
+	kept := c.kept(newest)
+	if c.since != nil {
+		c.roots[c.since.Size] = &roots{}
+		if c.since.Key != newest.Key {
+			c.fault("%s: is signed by another key than the earlier checkpoint", c.name(checkpointFile))
+		}
+		if c.since.Size > newest.Size {
+			c.fault("proof: the earlier checkpoint names %d leaves, the log has %d: it was cut back", c.since.Size,
+				newest.Size)
+		}
+	}
+	c.begins, c.moved = map[string]group{}, map[string]*rewritten{}
+	// A log with a damaged tile is read all the same; its files are then those of the leaves that are there.
+	_ = c.files.groups(func(g group) bool {
+		if last, again := c.begins[g.file]; !again {
+			c.begins[g.file] = g
+		} else {
+			c.moved[g.file] = &rewritten{by: last}
+		}
+		return true
+	})
+	for _, r := range c.moved {
+		if c.since != nil && r.by.end > c.since.Size {
+			r.has = c.sumsOf(r.by)
+		}
+	}
+	c.Files = len(c.begins)
+	if err := c.leaves(); err != nil {
+		return err
+	}
+	c.upper()
+	c.judge(newest, kept)
+	return nil
+}
+
+// kept are the earlier checkpoints that are here, by size.
+func (c *check) kept(newest *Checkpoint) []*Checkpoint {
+	var all []*Checkpoint
+	entries, err := os.ReadDir(filepath.Join(c.dir, checkpoints))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // those that should be there are named
+		c.fault("%s: %v", c.name(checkpoints), unnamed(err))
+	}
+	for _, e := range entries {
+		size, err := strconv.ParseInt(e.Name(), 10, 64)
+		if err != nil || size == newest.Size { // or a timestamp; or it was to be replaced
+			continue
+		}
+		p := c.checkpoint(keptFile(size))
+		if p != nil && (p.Size != size || size > newest.Size) {
+			c.fault("%s: names %d leaves, the newest checkpoint %d", c.name(keptFile(size)), p.Size, newest.Size)
+			p = nil
+		}
+		if p != nil {
+			all = append(all, p)
+			c.roots[size] = &roots{}
+		}
+	}
+	slices.SortFunc(all, func(a, b *Checkpoint) int { return cmp.Compare(a.Size, b.Size) })
+	return all
+}
+
+// leaves reads the tiles of leaves and of their hashes, and compares the WARC files.
+func (c *check) leaves() error {
+	for n := int64(0); n*perTile < c.files.size; n++ {
+		w := width(c.files.size, 0, n)
+		hashes, err := c.files.hashes(0, n)
+		if err != nil {
+			c.fault("%s: %v", c.name(hashTile(0, n, w)), err)
+		}
+		lines, bad := c.files.leaves(n)
+		if bad != nil {
+			c.fault("%s: %v", c.name(leafTile(n, w)), bad)
+			c.settle() // of the file at hand the rest is not known
+		}
+		fits := true
+		for i := range w {
+			var said, is tlog.Hash
+			if err == nil {
+				said = hashes[i]
+			}
+			if is = said; bad == nil {
+				is = tlog.RecordHash(lines[i])
+			}
+			if err != nil {
+				said = is
+			}
+			fits = fits && said == is
+			if err := c.grow(said, is); err != nil {
+				return err
+			}
+			if bad != nil {
+				continue
+			}
+			leaf, unread := ParseLeaf(lines[i])
+			if unread != nil {
+				c.fault("%s: line %d %v", c.name(leafTile(n, w)), i+1, unread)
+				continue
+			}
+			if err := c.leaf(n*perTile+int64(i), &leaf); err != nil {
+				return err
+			}
+			if at := n*perTile + int64(i) + 1; leaf.IsEnd && c.roots[at] == nil {
+				c.fault("%s: is missing", c.name(keptFile(at)))
+			}
+		}
+		if !fits {
+			c.odd = append(c.odd, hashTile(0, n, w))
+			c.oddIs = append(c.oddIs, leafTile(n, w))
+		}
+	}
+	c.settle()
+	return nil
+}
+
+// grow takes in one leaf by either account, and compares tiles above level 0.
+func (c *check) grow(said, is tlog.Hash) error {
+	var full [top][]tlog.Hash
+	err := c.said.add(said, func(level int, _ int64, hashes []tlog.Hash) error {
+		full[level] = slices.Clone(hashes)
+		return nil
+	})
+	if err == nil {
+		err = c.is.add(is, func(level int, n int64, hashes []tlog.Hash) error {
+			if level > 0 {
+				c.compare(level, n, full[level], hashes)
+			}
+			return nil
+		})
+	}
+	if r := c.roots[c.said.size]; r != nil {
+		r.said, r.is = c.said.root(), c.is.root()
+	}
+	return err
+}
+
+// compare looks whether a tile is what either account makes of the tiles below it.
+func (c *check) compare(level int, n int64, said, is []tlog.Hash) {
+	there, err := c.files.hashes(level, n)
+	path := hashTile(level, n, len(said))
+	if err != nil {
+		c.fault("%s: %v", c.name(path), err)
+	} else if !slices.Equal(there, said) && !slices.Equal(there, is) {
+		c.fault("%s: was altered: it does not fit the tiles below it", c.name(path))
+	}
+}
+
+// upper compares the tiles that are not full.
+func (c *check) upper() {
+	for l := 1; l < top; l++ {
+		if len(c.said.levels[l]) > 0 {
+			c.compare(l, c.said.size>>(height*(l+1)), c.said.levels[l], c.is.levels[l])
+		}
+	}
+}
+
+// judge says which tiles were altered, and whether all checkpoints are of one history.
+func (c *check) judge(newest *Checkpoint, kept []*Checkpoint) {
+	end := c.roots[newest.Size]
+	if newest.Size == 0 {
+		end.said, end.is = c.said.root(), c.is.root()
+	}
+	right := func(r *roots, p *Checkpoint) bool { return r != nil && (r.said == p.Root || r.is == p.Root) }
+	for i := range c.odd {
+		switch newest.Root {
+		case end.is:
+			c.fault("%s: was altered: it does not fit its leaves", c.name(c.odd[i]))
+		case end.said:
+			c.fault("%s: was altered: it does not fit its hashes", c.name(c.oddIs[i]))
+		default:
+			c.fault("%s and %s: do not fit each other", c.name(c.odd[i]), c.name(c.oddIs[i]))
+		}
+	}
+	whole := right(end, newest)
+	if !whole {
+		c.fault("%s: its tiles have another root than this checkpoint: tiles were altered, or the log has two histories",
+			c.name(checkpointFile))
+	}
+	for _, p := range kept {
+		if p.Key != newest.Key {
+			c.fault("%s: is signed by another key than the newest checkpoint", c.name(keptFile(p.Size)))
+		} else if whole && !right(c.roots[p.Size], p) {
+			c.fault("%s: two histories of one log: its first %d leaves were other ones when this checkpoint was signed",
+				c.name(keptFile(p.Size)), p.Size)
+		}
+	}
+	if s := c.since; s != nil && s.Size <= newest.Size && s.Size > 0 && !right(c.roots[s.Size], s) {
+		if whole {
+			c.fault("proof: two histories of one log: its first %d leaves were other ones when the earlier checkpoint "+
+				"was signed", s.Size)
+		} else {
+			c.fault("proof: the log does not go on from the earlier checkpoint of %d leaves", s.Size)
+		}
+	}
+}
+
+// rewritten is a file whose leaves are in the log again.
+type rewritten struct {
+	by  group
+	has map[[sha256.Size]byte]bool // digests of the records it has now; nil: they are not asked for
+}
+
+func (c *check) sumsOf(g group) map[[sha256.Size]byte]bool {
+	sums := map[[sha256.Size]byte]bool{}
+	for n := g.begin / perTile; n*perTile < g.end; n++ {
+		lines, err := c.files.leaves(n)
+		if err != nil {
+			continue // named as it is read
+		}
+		for i, line := range lines {
+			if at := n*perTile + int64(i); at >= g.begin && at < g.end {
+				if leaf, err := ParseLeaf(line); err == nil {
+					sums[leaf.Sum] = true
+				}
+			}
+		}
+	}
+	return sums
+}
+
+// leaf compares what one leaf says with the archive.
+func (c *check) leaf(at int64, l *Leaf) error {
+	if r := c.moved[l.File]; r != nil && at < r.by.begin {
+		if !l.IsEnd && r.has != nil && at < c.since.Size && !r.has[l.Sum] {
+			c.fault("%s was removed when the file was mended", l)
+		}
+		return nil
+	}
+	if c.now == nil || c.now.name != l.File {
+		c.settle()
+		c.now = open(filepath.Join(c.archive, l.File), l.File)
+	}
+	now := c.now
+	if !l.IsEnd {
+		c.Records++
+		now.records++
+		err := now.record(l, c.fault)
+		if c.done += uint64(l.Length); c.Records%512 == 0 {
+			c.progress(c.done, c.done)
+		}
+		return err
+	}
+	if now.records > l.Records || now.records < l.Records && now.whole {
+		c.fault("%s: the log has %d leaves of its records and says %d", l.File, now.records, l.Records)
+	}
+	now.end(l, c.fault)
+	c.now = nil
+	return nil
+}
+
+// settle ends the file at hand without its last leaf.
+func (c *check) settle() {
+	if c.now != nil {
+		c.now.lost(c.fault)
+		c.now.close()
+		c.now = nil
+	}
+}
+
+// compared is a WARC file that is compared with its leaves.
+type compared struct {
+	name    string
+	file    *os.File
+	in      *bufio.Reader
+	at      int64 // of in
+	err     error // why it is not read
+	records int64
+	shift   int64  // where records lie now, less where they were logged
+	run     []Leaf // records that are not where they should be, one behind the other: the first maxRun of them
+	more    int64  // of them
+	bytes   int64
+	whole   bool // the log was read from its first leaf on
+}
+
+const maxRun = 100
+
+func open(path, name string) *compared {
+	c := &compared{name: name}
+	if isFile := filepath.Base(name) == name; !isFile {
+		c.err = errors.New("is no name of a WARC file")
+		return c
+	}
+	if c.file, c.err = os.Open(path); c.err == nil {
+		c.in = bufio.NewReaderSize(c.file, 1<<18)
+	}
+	return c
+}
+
+func (c *compared) close() {
+	if c.file != nil {
+		_ = c.file.Close() // read only
+	}
+}
+
+// record compares a record with its leaf.
+func (c *compared) record(l *Leaf, fault Fault) error {
+	if l.Offset == 0 {
+		c.whole = true
+	}
+	if c.err != nil {
+		return nil
+	}
+	same, err := c.matches(l, l.Offset+c.shift)
+	if err == nil && !same && c.bytes > 0 {
+		if same, err = c.matches(l, l.Offset+c.shift-c.bytes); same {
+			c.removed(fault)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", c.name, err)
+	}
+	if same {
+		c.altered(fault)
+		return nil
+	}
+	if c.bytes += l.Length; len(c.run) < maxRun {
+		c.run = append(c.run, *l)
+	} else {
+		c.more++
+	}
+	return nil
+}
+
+// matches reports whether a record lies at an offset.
+func (c *compared) matches(l *Leaf, at int64) (bool, error) {
+	if at < 0 {
+		return false, nil
+	}
+	if at != c.at {
+		if _, err := c.file.Seek(at, io.SeekStart); err != nil {
+			return false, err
+		}
+		c.in.Reset(c.file)
+		c.at = at
+	}
+	h := sha256.New()
+	n, err := io.CopyN(h, c.in, l.Length)
+	c.at += n
+	if err == io.EOF {
+		return false, nil
+	}
+	return err == nil && [sha256.Size]byte(h.Sum(nil)) == l.Sum, err
+}
+
+// altered names the records that were not there and have their place still; removed those that have none.
+func (c *compared) altered(fault Fault) { c.named(fault, "was altered") }
+
+func (c *compared) removed(fault Fault) {
+	c.shift -= c.bytes
+	c.named(fault, "was removed")
+}
+
+func (c *compared) named(fault Fault, what string) {
+	for i := range c.run {
+		fault("%s %s", &c.run[i], what)
+	}
+	for range c.more {
+		fault("%s: another record %s", c.name, what)
+	}
+	c.run, c.more, c.bytes = nil, 0, 0
+}
+
+// lost names what is left when nothing more of the file is known.
+func (c *compared) lost(fault Fault) {
+	switch {
+	case errors.Is(c.err, fs.ErrNotExist):
+		fault("%s: the file is gone, with %d records", c.name, c.records)
+	case c.err != nil:
+		fault("%s: %v", c.name, unnamed(c.err))
+	default:
+		c.altered(fault)
+	}
+}
+
+// end compares a file with the leaf that ends it.
+func (c *compared) end(l *Leaf, fault Fault) {
+	defer c.close()
+	if l.Records == 0 && errors.Is(c.err, fs.ErrNotExist) {
+		return // it went when the archive was mended
+	}
+	if c.err != nil {
+		c.lost(fault)
+		return
+	}
+	info, err := c.file.Stat()
+	if err != nil {
+		fault("%s: %v", l.File, unnamed(err))
+		return
+	}
+	if c.bytes > 0 && info.Size() == l.Length+c.shift-c.bytes {
+		c.removed(fault)
+	}
+	c.altered(fault)
+	if size := l.Length + c.shift; info.Size() != size {
+		fault("%s: has %d bytes, the log says %d", l.File, info.Size(), l.Length)
+	}
+}
