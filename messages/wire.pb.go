@@ -2244,7 +2244,6 @@ type TraceAsked struct {
 	Every         uint32                 `protobuf:"varint,6,opt,name=every,proto3" json:"every,omitempty"`              // one message in so many
 	Recent        bool                   `protobuf:"varint,7,opt,name=recent,proto3" json:"recent,omitempty"`            // first what is remembered
 	Rows          uint32                 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`                // and so many of the longest mailboxes
-	Inside        bool                   `protobuf:"varint,40,opt,name=inside,proto3" json:"inside,omitempty"`           // of these mailboxes also what is in them, and what their actors are at
 	ForNs         int64                  `protobuf:"varint,9,opt,name=for_ns,json=forNs,proto3" json:"for_ns,omitempty"` // how long to tell of what happens, unless asked again; 0: no more
 	Lines         uint32                 `protobuf:"varint,10,opt,name=lines,proto3" json:"lines,omitempty"`             // and so many of the latest lines of the node's log
 	unknownFields protoimpl.UnknownFields
@@ -2335,13 +2334,6 @@ func (x *TraceAsked) GetRows() uint32 {
 		return x.Rows
 	}
 	return 0
-}
-
-func (x *TraceAsked) GetInside() bool {
-	if x != nil {
-		return x.Inside
-	}
-	return false
 }
 
 func (x *TraceAsked) GetForNs() int64 {
@@ -2850,7 +2842,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06Stored\x12\x16\n" +
 	"\x06leases\x18\x01 \x03(\x04R\x06leases\x12\x12\n" +
 	"\x04seqs\x18\x02 \x03(\x04R\x04seqs\x12\x12\n" +
-	"\x04term\x18\x03 \x01(\x04R\x04term\"\xfb\x01\n" +
+	"\x04term\x18\x03 \x01(\x04R\x04term\"\xe3\x01\n" +
 	"\n" +
 	"TraceAsked\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x14\n" +
@@ -2860,8 +2852,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x03url\x18\x05 \x01(\tR\x03url\x12\x14\n" +
 	"\x05every\x18\x06 \x01(\rR\x05every\x12\x16\n" +
 	"\x06recent\x18\a \x01(\bR\x06recent\x12\x12\n" +
-	"\x04rows\x18\b \x01(\rR\x04rows\x12\x16\n" +
-	"\x06inside\x18( \x01(\bR\x06inside\x12\x15\n" +
+	"\x04rows\x18\b \x01(\rR\x04rows\x12\x15\n" +
 	"\x06for_ns\x18\t \x01(\x03R\x05forNs\x12\x14\n" +
 	"\x05lines\x18\n" +
 	" \x01(\rR\x05lines\"\xb5\x01\n" +

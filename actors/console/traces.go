@@ -73,7 +73,7 @@ func (t *Traces) Log(ctx context.Context, node string, most int) ([]Line, error)
 }
 
 // serve answers GET /api/trace with ?actor=, ?message=, ?about=, ?url=, ?every=, ?node=, ?recent=true, ?rows=N,
-// ?inside=true and ?for=DURATION. Every line is a TraceLine.
+// and ?for=DURATION. Every line is a TraceLine.
 func (t *Traces) serve(w http.ResponseWriter, r *http.Request) {
 	asked, lasts, err := traceQuestion(r)
 	if err != nil {
@@ -133,7 +133,6 @@ func traceQuestion(r *http.Request) (*messages.TraceAsked, time.Duration, error)
 		Actor: r.FormValue("actor"), Message: r.FormValue("message"), About: r.FormValue("about"),
 		Url:    r.FormValue("url"),
 		Recent: r.FormValue("recent") == "true",
-		Inside: r.FormValue("inside") == "true",
 	}
 	every, err := strconv.ParseUint(cmp.Or(r.FormValue("every"), "1"), 10, 32)
 	if err != nil {

@@ -23,10 +23,8 @@ type box struct {
 	process actor.Process // what the registry has under the name while the actor lives
 	ending  bool          // it was asked to stop; written and read by the actor alone
 
-	letters letters
-	taken   atomic.Uint64          // messages that the actor began with; written by it alone
-	done    atomic.Uint64          // messages that it is through with; written by it alone
-	marks   atomic.Pointer[marked] // what was found out about the name for the present watch
+	taken atomic.Uint64          // messages that the actor began with; written by it alone
+	marks atomic.Pointer[marked] // what was found out about the name for the present watch
 
 	// guarded by tracer.boxesMu
 	prev, next           *box   // in the list of boxes
@@ -66,20 +64,10 @@ func (b *box) RegisterHandlers(invoker actor.MessageInvoker, dispatcher actor.Di
 
 // PostUserMessage is called by senders.
 func (b *box) PostUserMessage(message any) {
-	m := message
-	if envelope, ok := m.(*actor.MessageEnvelope); ok {
-		m = envelope.Message
-	}
-	if batch, ok := m.(actor.MessageBatch); ok { // as protoactor's mailbox does: each, and then all
-		for _, each := range batch.GetMessages() {
-			b.PostUserMessage(each)
-		}
-	}
 	if w := b.tracer.active.Load(); w != nil {
 		message = b.stamp(w, message)
 	}
-	b.letters.push(message)
-	b.mail.PostUserMessage(letter)
+	b.mail.PostUserMessage(message)
 }
 
 func (b *box) stamp(w *watch, message any) any {
@@ -108,16 +96,9 @@ func (b *box) Start()                        { b.mail.Start() }
 func (b *box) UserMessageCount() int         { return b.mail.UserMessageCount() }
 
 // InvokeUserMessage is called by the mailbox when there is something that the actor takes next.
-func (b *box) InvokeUserMessage(any) {
-	message := b.letters.pop()
+func (b *box) InvokeUserMessage(message any) {
 	taken := b.taken.Load() + 1
 	b.taken.Store(taken)
-	b.invoke(message, taken)
-	b.letters.release()
-	b.done.Store(taken)
-}
-
-func (b *box) invoke(message any, taken uint64) {
 	timed := (taken+b.turn)%HandlingShare == 0 && b.sum != nil
 	if s, ok := message.(*stamped); ok {
 		took := b.invokeTraced(s)
@@ -183,10 +164,6 @@ func (b *box) InvokeSystemMessage(message any) {
 // Restartable ends the process at once, before other actors act on what it sent or did not send; so does one that
 // panicked while it was ending, since a restart would undo that.
 func (b *box) EscalateFailure(reason, message any) {
-	if message == letter {
-		message = b.letters.held()
-		b.done.Store(b.taken.Load())
-	}
 	if s, ok := message.(*stamped); ok {
 		message = s.message
 	}

@@ -380,10 +380,9 @@ func (t *Tracer) leave(b *box) bool {
 
 // Row is what is known of one actor.
 type Row struct {
-	Actor  string  `json:"actor"`
-	Queue  int     `json:"queue"` // messages that wait now
-	Taken  uint64  `json:"taken"` // messages the actor began with since its start
-	Inside *Inside `json:"inside,omitempty"`
+	Actor string `json:"actor"`
+	Queue int    `json:"queue"` // messages that wait now
+	Taken uint64 `json:"taken"` // messages the actor began with since its start
 }
 
 func (b *box) row() Row {

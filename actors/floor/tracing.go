@@ -19,14 +19,13 @@ const tracingName = "tracing"
 
 // Bounds of what a node tells of itself at once. A report stays below the 128 kB of a message.
 const (
-	tracingEvery   = 200 * time.Millisecond // between two reports to one reader
-	tracingBuffer  = 4096                   // events that wait for the next report
-	tracingEvents  = 1000                   // events of one report
-	tracingBytes   = 96 << 10
-	tracingRows    = 200
-	tracingInsides = 20 // of these, when they are looked into: up to some 4 kB each
-	tracingLines   = 200
-	tracingFor     = 30 * time.Second // a reader who does not ask again is gone
+	tracingEvery  = 200 * time.Millisecond // between two reports to one reader
+	tracingBuffer = 4096                   // events that wait for the next report
+	tracingEvents = 1000                   // events of one report
+	tracingBytes  = 96 << 10
+	tracingRows   = 200
+	tracingLines  = 200
+	tracingFor    = 30 * time.Second // a reader who does not ask again is gone
 )
 
 // Tracing lets other nodes look into the mailboxes of this one: it answers TraceAsked with TraceReported. Its own
@@ -91,12 +90,7 @@ func (t *Tracing) listen(ctx actor.Context, m *messages.TraceAsked) {
 			r.kept = t.tracer.remembered(f)
 		}
 		if m.Rows > 0 {
-			rows := t.tracer.Table(m.Actor, min(int(m.Rows), tracingRows))
-			if m.Inside {
-				rows = rows[:min(len(rows), tracingInsides)]
-				t.tracer.lookInside(rows)
-			}
-			for _, row := range rows {
+			for _, row := range t.tracer.Table(m.Actor, min(int(m.Rows), tracingRows)) {
 				first.Rows = append(first.Rows, asJSON(row))
 			}
 		}
@@ -245,7 +239,7 @@ func ReadTraces(ctx context.Context, system *actor.ActorSystem, asked *messages.
 		again := &messages.TraceAsked{
 			Id: asked.Id, Actor: asked.Actor, Message: asked.Message, About: asked.About, Url: asked.Url,
 			Every:  asked.Every,
-			Recent: asked.Recent, Rows: asked.Rows, Inside: asked.Inside, Lines: asked.Lines,
+			Recent: asked.Recent, Rows: asked.Rows, Lines: asked.Lines,
 			ForNs: forNs,
 		}
 		for _, pid := range pids {

@@ -29,7 +29,6 @@ type traceFlags struct {
 	follow bool
 	lasts  time.Duration
 	rows   int
-	inside bool
 	json   bool
 }
 
@@ -44,14 +43,11 @@ hands. --url tells the life of one URL on all nodes, from its admission to its c
 
 Patterns may hold * and ?; one of an actor also fits the end of its name behind a slash. Events are chosen
 where they happen; a reader that is too slow loses some, and is told how many.
-
---inside looks into mailboxes, also of actors that stand still: the message that comes next, how many wait of each
-kind, the message that the actor handles, and what it waits for at which line.`,
+`,
 		Example: `  henro trace
   henro trace --follow --actor 'host/*.example.com' --message HostFacts
   henro trace --url https://example.org/a --for 1m
-  henro trace --follow --node slave1 --every 100 --json
-  henro trace --inside --actor 'partition/*'`,
+  henro trace --follow --node slave1 --every 100 --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd.OutOrStdout()) },
 	}
@@ -70,7 +66,6 @@ kind, the message that the actor handles, and what it waits for at which line.`,
 	flags.BoolVarP(&f.follow, "follow", "f", false, "go on until interrupted, a day at most")
 	flags.DurationVar(&f.lasts, "for", 0, "follow for so long; 0: as --follow says")
 	flags.IntVar(&f.rows, "rows", 20, "mailboxes to show of each node, the longest first")
-	flags.BoolVar(&f.inside, "inside", false, "look into these mailboxes too")
 	flags.BoolVar(&f.json, "json", false, "a line of JSON for each")
 	return cmd
 }
@@ -110,7 +105,6 @@ func (f *traceFlags) question() url.Values {
 		values.Set("for", cmp.Or(f.lasts, 24*time.Hour).String())
 	} else {
 		values.Set("rows", strconv.Itoa(f.rows))
-		values.Set("inside", strconv.FormatBool(f.inside))
 	}
 	return values
 }
@@ -213,9 +207,6 @@ func (p *tracePrinter) take(line *traceLine) error {
 			fmt.Fprintf(p.out, "%s: the longest mailboxes\n%8s %10s  %s\n", line.Node, "waiting", "taken", "actor")
 		}
 		fmt.Fprintf(p.out, "%8d %10d  %s\n", r.Queue, r.Taken, r.Actor)
-		if r.Inside != nil {
-			printInside(p.out, r.Inside)
-		}
 	case line.Dropped > 0:
 		fmt.Fprintf(p.out,
 			"%s: %d events so far came faster than they could be shown; narrow the filter or sample with --every\n",
@@ -311,27 +302,4 @@ func short(d time.Duration) string {
 		return d.Round(100 * time.Microsecond).String()
 	}
 	return d.Round(10 * time.Millisecond).String()
-}
-
-// printInside says what a mailbox holds and what its actor does.
-func printInside(w io.Writer, in *floor.Inside) {
-	if in.Holds != "" {
-		fmt.Fprintf(w, "%20s  handles %s\n", "", in.Holds)
-		if in.Waits != "" {
-			fmt.Fprintf(w, "%20s  %s\n", "", in.Waits)
-		}
-		for _, at := range in.At {
-			fmt.Fprintf(w, "%20s    at %s\n", "", at)
-		}
-	}
-	if in.Head == "" {
-		return
-	}
-	fmt.Fprintf(w, "%20s  next    %s\n", "", in.Head)
-	var kinds []string
-	for name, n := range in.Kinds {
-		kinds = append(kinds, fmt.Sprintf("%d × %s", n, name))
-	}
-	slices.Sort(kinds)
-	fmt.Fprintf(w, "%20s  waiting %s\n", "", strings.Join(kinds, ", "))
 }
