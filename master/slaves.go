@@ -17,7 +17,7 @@ func (n *Node) Drain(ctx context.Context, slave string, on bool) (*lending.Slave
 	}
 	answer, err := Ask[*lending.SlaveAnswered](ctx, n, order)
 	if err == nil && answer.Slave == nil {
-		err = fmt.Errorf("no slave %q was ever here (henro slaves lists them): %w", slave, store.ErrNotFound)
+		err = fmt.Errorf("no slave %q was ever here (henro nodes lists them): %w", slave, store.ErrNotFound)
 	}
 	if err != nil {
 		return nil, err

@@ -31,11 +31,11 @@ var (
 
 	// ErrReplica is returned when a state that several masters have copies of is opened by itself for writing.
 	ErrReplica = errors.New("the state is one of several copies: start henro-master with this --dir, or take it as " +
-		"the only one with henro masters recover")
+		"the only one with henro nodes recover")
 
 	// ErrMixed is returned when files of one crawl are of different days, as after one of them was restored from a
 	// backup. It is an ErrMismatch.
-	ErrMixed = fmt.Errorf("%w, or let henro check --mend make one state of them", ErrMismatch)
+	ErrMixed = fmt.Errorf("%w, or let henro check --repair make one state of them", ErrMismatch)
 )
 
 // These errors can be returned by any read or write.
@@ -55,7 +55,7 @@ var (
 	ErrReadOnly = errors.New("the state cannot be written: check owner and mount options of the directory")
 
 	// ErrTooLarge is returned when a partition reached Options.MaxBytes.
-	ErrTooLarge = errors.New("a partition reached its largest size: run henro repair, or raise the limit")
+	ErrTooLarge = errors.New("a partition reached its largest size: run henro check --repair, or raise the limit")
 
 	// ErrNotLeader is returned by one of several masters when another one leads, or none. Nothing was done.
 	ErrNotLeader = errors.New("this master does not lead")

@@ -690,7 +690,7 @@ func TestFilesOfAnotherPlaceDoNotOpen(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		change func(dir string) error
 		want   error
-		mended bool // check --mend may make one state of them
+		mended bool // check --repair may make one state of them
 	}{
 		"a copy of another partition": {func(dir string) error {
 			return os.WriteFile(partitionPath(dir, 1), read(dir, 0), 0o644)

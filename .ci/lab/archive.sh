@@ -63,7 +63,7 @@ sleep 1
 kill -INT "$crawl" 2>/dev/null || true
 wait "$crawl" || [ $? -eq 130 ]
 down
-"$dir/bin/henro" repair "$dir/whole"
+"$dir/bin/henro" check --repair "$dir/whole"
 for status in 304 200; do
 	n=$(grep '"mime":"warc/revisit"' "$dir/whole/warc/index.cdxj" | grep -c "\"status\":\"$status\"" || true)
 	[ "$n" -gt 0 ] || { cat "$dir/again.log"; echo "FAIL  no revisits with status $status"; exit 1; }
@@ -95,7 +95,7 @@ serve A=1
 rm -rf "$dir/master" "$dir/slave" "$dir/collected"
 "$dir/bin/henro" key new >"$dir/key"
 gossip=127.0.0.1:17791 collect=127.0.0.1:17793
-at() { "$dir/bin/henro" slaves collect --key "$dir/key" --listen "$collect" --log-level warn "$dir/collected" >/dev/null & receiver=$!; }
+at() { "$dir/bin/henro" nodes collect --key "$dir/key" --listen "$collect" --log-level warn "$dir/collected" >/dev/null & receiver=$!; }
 work() {
 	"$dir/bin/henro-slave" --key "$dir/key" --join "$gossip" --gossip 127.0.0.1:0 --actors 127.0.0.1:0 --name slave --dir "$dir/slave" \
 		--warc-size 1MiB --collect "$collect" --log-level error &
@@ -118,7 +118,7 @@ done
 wait "$master"
 kill -TERM "$slave"; wait "$slave" || true # its master has gone
 kill -TERM "$receiver"; wait "$receiver"
-"$dir/bin/henro" repair "$dir/collected"
+"$dir/bin/henro" check --repair "$dir/collected"
 said() { zcat "$@" | grep -aoE '^(operator: lab@example.org|http-header-user-agent: henro/.*lab@example.org|robots: obey)' | sort -u | wc -l; }
 for file in "$dir"/collected/warc/*.warc.gz; do
 	[ "$(said "$file")" -ge 3 ] || { echo "FAIL  $file does not say who crawls"; exit 1; }

@@ -61,6 +61,6 @@ mkdir "$dir/together"
 for crawl in docs-with docs-again; do
 	for file in "$dir/$crawl"/warc/*.warc.gz; do ln "$file" "$dir/together/$crawl-${file##*/}"; done
 done
-"$dir/bin/henro" repair "$dir/together"
+"$dir/bin/henro" check --repair "$dir/together"
 node "$dir/tools/digests.mjs" "$dir/together/index.cdxj" "$dir"/together/*.warc.gz
 "$dir/bin/dedup" "$dir"/together/*.warc.gz

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes figures 3 to 7 of two reports side by side, as one SVG.
 
-    figures.py LEFT RIGHT      folders of henro report
+    figures.py LEFT RIGHT      folders of henro stats --timetable
 """
 import pathlib, re, sys
 

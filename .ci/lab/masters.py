@@ -220,7 +220,7 @@ def soak(dir, seconds, move):
                 next_move += move
                 if leader := crew.leader():
                     to = random.choice([m for m in crew.masters if m is not leader])
-                    done = subprocess.run([f"{dir}/bin/henro", "masters", "move", to.name, "--master", leader.http], capture_output=True, text=True)
+                    done = subprocess.run([f"{dir}/bin/henro", "nodes", "move", to.name, "--master", leader.http], capture_output=True, text=True)
                     moves += done.returncode == 0
                     if done.returncode:
                         print(done.stdout, done.stderr, flush=True)

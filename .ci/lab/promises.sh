@@ -83,7 +83,7 @@ crawl() {
 	fi
 	if [ -n "$killed" ]; then kills & fi
 	EVERY=$every HENRO=$bin/henro KILLED=$killed python3 "$lab/$judge" "$name" "127.0.0.1:$port" "$at/web/access.log" "$for" "$(($(tr ' ' + <<<"${connections[*]}")))" "$latency" || failed=1
-	[ -z "$drawn" ] || "$bin/henro" report --master "127.0.0.1:$port" --to "$drawn" "$at/crawl"
+	[ -z "$drawn" ] || "$bin/henro" stats --timetable --master "127.0.0.1:$port" --to "$drawn" "$at/crawl"
 	ended
 	port=$((port + 3))
 }

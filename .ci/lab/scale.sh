@@ -46,5 +46,5 @@ r = resource.getrusage(resource.RUSAGE_CHILDREN)
 json.dump({"seconds": r.ru_utime + r.ru_stime, "mb": r.ru_maxrss / 1000}, open(sys.argv[1], "w"))
 '
 crawl whole
-"$dir/henro" repair "$dir/whole" >/dev/null # what is free in the files does not count
+"$dir/henro" check --repair "$dir/whole" >/dev/null # what is free in the files does not count
 python3 .ci/lab/scale.py "$dir"

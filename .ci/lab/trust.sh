@@ -201,7 +201,7 @@ joined() {
 
 # The receiver of collected files is no way in for a page whose name was made to point here.
 check_collect() {
-	background "$bin/henro" slaves collect --listen 127.0.0.1:17683 "$dir/collected"
+	background "$bin/henro" nodes collect --listen 127.0.0.1:17683 "$dir/collected"
 	answers http://127.0.0.1:17683/
 	holds "collect: a name that was made to point here is refused" \
 		[ "$(status http://127.0.0.1:17683/files/a.warc -X PUT -d x -H 'Host: evil.test:17683')" = 421 ]
@@ -440,7 +440,7 @@ check_check() {
 		fresh
 		sed -i "$change" "$index"
 		holds "check: an index changed by $change is seen" damaged "$copy"
-		"$bin/henro" check --mend "$copy" >/dev/null 2>&1 || true
+		"$bin/henro" check --repair "$copy" >/dev/null 2>&1 || true
 		holds "check: and mended" clean "$copy"
 	done
 	fresh
@@ -458,7 +458,7 @@ check_check() {
 		fresh
 		"spoil_$kind"
 		holds "check: an archive that was $kind is seen" damaged "$copy"
-		"$bin/henro" check --mend "$copy" >"$dir/mended" 2>&1 || true
+		"$bin/henro" check --repair "$copy" >"$dir/mended" 2>&1 || true
 		holds "check: and mended: $(grep -c '^mended' "$dir/mended") words" clean "$copy"
 	done
 }
@@ -507,7 +507,7 @@ check_days() {
 	mv "$dir/mixed/state/x" "$dir/mixed/state/p002.db"
 	holds "days: two partitions that changed places are seen" damaged "$dir/mixed"
 	mixed p001.db
-	"$bin/henro" check --mend "$dir/mixed" >"$dir/mended" 2>&1 || true
+	"$bin/henro" check --repair "$dir/mixed" >"$dir/mended" 2>&1 || true
 	holds "days: and mended: $(grep -o 'the links of [0-9]* pages' "$dir/mended")" clean "$dir/mixed"
 	day "$dir/mixed" 100000
 	day "$dir/days" 100000
@@ -531,7 +531,7 @@ spoil_emptied() { : >"$warc"; }
 spoil_prolonged() { python3 "$lab/trust/member.py" >>"$warc"; }
 spoil_foreign_index() { sed 's/"filename":"/"filename":"other-/' -i "$index"; }
 spoil_merged() {
-	"$bin/henro" repair "$copy" >/dev/null
+	"$bin/henro" check --repair "$copy" >/dev/null
 	sed -i '0,/"offset":"/s//"offset":"9/' "$copy/warc/index.cdxj"
 }
 clean() { "$bin/henro" check "$1" >/dev/null 2>&1; }

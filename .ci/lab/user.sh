@@ -52,7 +52,7 @@ echo "resumed    $first pages by the directory alone, $(pages) with a greater de
 word=$(curl -fsS --resolve "$(cat web/resolve.txt)" "$seed" | grep -o '<title>[^ <]*' | cut -c8-)
 look() { # every verb that looks, at the crawl as it is now
 	local verb
-	for verb in "status" "page $seed" "host $host" "why $seed" "missing" "stats" "search --index" "search $word" "feed" "diff $seed" "report --to $dir/report" \
+	for verb in "status" "page $seed" "host $host" "why $seed" "missing" "stats" "search --index" "search $word" "feed" "diff $seed" "stats --timetable --to $dir/report" \
 		"sql SELECT+count(*)+FROM+captures" "export --what links --to csv links.csv" "backup state-$1.tar" "host alias" "host url-rules" "config"; do
 		read -ra words <<<"$verb"
 		case ${words[0]} in config) ;; *) words+=(--dir site) ;; esac
@@ -66,7 +66,7 @@ look ended
 said check site
 said wacz site site.wacz
 said check site.wacz
-said repair site
+said check --repair site
 echo "ended      $((looked + 4)) commands look into it"
 
 henro crawl --dir site --continuous >crawl.log 2>&1 &
@@ -87,7 +87,7 @@ done
 [ "$(captures)" -gt "$before" ] || fail "nothing new is seen while it runs"
 looked=0
 look running
-for verb in "slaves" "seeds add $seed" "pause" "resume" "trace" "host exclude http://other.example"; do
+for verb in "nodes" "seeds add $seed" "pause" "resume" "trace" "host exclude http://other.example"; do
 	read -ra words <<<"$verb"
 	said "${words[@]}" --dir site
 	looked=$((looked + 1))

@@ -204,7 +204,7 @@ func (r *Receiver) put(name string, request *http.Request) (State, error) {
 	}
 	if err := cdxj.IndexFile(path); err != nil {
 		r.log.WithFields(logrus.Fields{"file": name,
-			"err": err}).Warn("a collected file is not indexed; henro repair does it")
+			"err": err}).Warn("a collected file is not indexed; henro check --repair does it")
 	}
 	r.log.WithFields(logrus.Fields{"file": name, "bytes": size}).Info("a file was collected")
 	return State{Size: size, Whole: true, SHA256: sum}, nil

@@ -28,7 +28,7 @@ type Collect struct{ To string }
 // Register adds the flags of a node that archives.
 func (c *Collect) Register(f *pflag.FlagSet) {
 	f.StringVar(&c.To, "collect", "",
-		"bring finished WARC files to `WHERE`, the HOST:PORT of henro slaves collect or s3://BUCKET/FOLDER, and "+
+		"bring finished WARC files to `WHERE`, the HOST:PORT of henro nodes collect or s3://BUCKET/FOLDER, and "+
 			"remove them here once they are safe there")
 }
 
@@ -51,7 +51,7 @@ func (c *Collect) Sender(ctx context.Context, dir, prefix, key, name string, log
 	return collect.NewSender(o, log)
 }
 
-// post is the way to henro slaves collect.
+// post is the way to henro nodes collect.
 func (c *Collect) post(ctx context.Context, key, name string, log *logrus.Entry) (collect.Place, error) {
 	if _, _, err := net.SplitHostPort(c.To); err != nil {
 		return nil, Usage("--collect %q: want HOST:PORT or s3://BUCKET/FOLDER", c.To)

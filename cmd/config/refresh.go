@@ -21,7 +21,7 @@ func Refresh(dir string, log *logrus.Entry) {
 		Unread(log)(what)
 	}
 	if err != nil {
-		log.WithField("err", err).Warn("the index of the archive is not merged; henro repair does it")
+		log.WithField("err", err).Warn("the index of the archive is not merged; henro check --repair does it")
 	}
 }
 

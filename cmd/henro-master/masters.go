@@ -72,7 +72,7 @@ const (
 
 // noLeader is the warning after leaderless.
 const noLeader = "no master leads: nothing is lent or stored. Start the masters that are missing: more than half of " +
-	"those with a vote must be there (henro masters). If they are lost for good, henro masters recover makes this " +
+	"those with a vote must be there (henro nodes). If they are lost for good, henro nodes recover makes this " +
 	"copy of the state the only one. A standby that is new waits here until a master that leads adds it"
 
 var errDeposed = errors.New("another master leads now")

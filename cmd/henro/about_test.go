@@ -25,7 +25,7 @@ func TestWhatACrawlSaysOfItselfIsArchivedAndNoCapture(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = command(t, "wacz", dir, filepath.Join(dir, "a.wacz"))
-	if config.Code(err) != config.ExitUsage || !strings.Contains(err.Error(), "henro slaves collect") {
+	if config.Code(err) != config.ExitUsage || !strings.Contains(err.Error(), "henro nodes collect") {
 		t.Errorf("a state without WARC files: %v", err)
 	}
 	var work config.Work
@@ -44,7 +44,7 @@ func TestWhatACrawlSaysOfItselfIsArchivedAndNoCapture(t *testing.T) {
 	if captures != 0 {
 		t.Errorf("%d captures, though no page was visited", captures)
 	}
-	if _, err := command(t, "repair", dir); err != nil { // there is something to index
+	if _, err := command(t, "check", "--repair", dir); err != nil { // there is something to index
 		t.Error(err)
 	}
 	file := filepath.Join(dir, "a.csv")

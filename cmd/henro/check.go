@@ -17,36 +17,41 @@ import (
 )
 
 func newCheckCommand() *cobra.Command {
-	var mend bool
+	var repair bool
 	var signer string
 	cmd := &cobra.Command{
 		Use:   "check DIR|FILE.wacz",
 		Short: "Verify the state and the WARC files of a crawl that is not running, or a WACZ file",
 		Long: `Read the whole state of a crawl and compare its tables with each other; read every record of its WARC
 files and compare their indexes with them, both ways; and look for the record of every captured page. What is damaged
-is listed, and the exit code is 4. Without --mend only WARC files that a killed process left open are repaired.
+is listed, and the exit code is 4. Without --repair only WARC files that a killed process left open are repaired.
 
-With --mend, a WARC file with damage goes to warc/damaged, and its whole records stay; wrong and missing indexes are
+With --repair, a WARC file with damage goes to warc/damaged, and its whole records stay; wrong and missing indexes are
 made again; pages whose capture is in no file wait for a new visit; and state files from different days become one
-state, whose links are judged again. Have all WARC files here first (with slaves: henro slaves collect).
+state, whose links are judged again. Have all WARC files here first (with slaves: henro nodes collect). A state that is
+clean then is written again without its free space. A folder of WARC files without a state, by whatever program, gets
+the indexes that it lacks.
 
 Of a WACZ file, by whatever program, every part is compared with its digest, every record is read, every line of its
 index is followed, and its signature is verified. With --signer it must be signed by that key.`,
-		Example: "  henro check crawl\n  henro check --mend crawl\n  henro check --signer MHYwEAYH… crawl.wacz",
+		Example: "  henro check crawl\n  henro check --repair crawl\n  henro check --signer MHYwEAYH… crawl.wacz",
 		Args:    takes(1, 1, "of which crawl? henro check crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			out, bar := cmd.OutOrStdout(), newBar(cmd.ErrOrStderr())
 			info, err := os.Stat(arguments[0])
 			isFile := err == nil && info.Mode().IsRegular()
 			switch {
-			case isFile && mend:
-				return config.Usage("--mend: a WACZ file is not mended; pack the crawl again: henro wacz DIR FILE")
+			case isFile && repair:
+				return config.Usage("--repair: a WACZ file is not repaired; pack the crawl again: henro wacz DIR FILE")
 			case isFile:
 				return checkPackage(out, bar, arguments[0], signer)
 			case signer != "":
 				return config.Usage("--signer: want a WACZ file, %s is none", arguments[0])
 			}
-			if mend {
+			if !repair {
+				return check(out, bar, arguments[0])
+			}
+			if store.Exists(filepath.Join(arguments[0], "state")) {
 				mended, err := audit.Mend(arguments[0], bar.show)
 				bar.end()
 				for _, m := range mended {
@@ -55,12 +60,21 @@ index is followed, and its signature is verified. With --signer it must be signe
 				if err != nil {
 					return lookError(arguments[0], err)
 				}
+				if err := check(out, bar, arguments[0]); err != nil {
+					return err
+				}
+				if err := compact(cmd, arguments[0]); err != nil {
+					return err
+				}
+				if _, err := archiveFolder(arguments[0]); err != nil {
+					return nil // its WARC files are elsewhere, or there are none yet
+				}
 			}
-			return check(out, bar, arguments[0])
+			return index(cmd, arguments[0])
 		},
 	}
-	cmd.Flags().BoolVar(&mend, "mend", false,
-		"make wrong indexes again, move damaged files aside, and plan new visits for lost captures")
+	cmd.Flags().BoolVar(&repair, "repair", false,
+		"make wrong and missing indexes again, move damaged files aside, plan new visits for lost captures")
 	cmd.Flags().StringVar(&signer, "signer", "", "of a WACZ file: the public `KEY` that must have signed it, "+
 		"as henro wacz --sign prints it")
 	return cmd
@@ -82,7 +96,7 @@ func check(out io.Writer, bar *bar, dir string) error {
 		fmt.Fprintln(out, "digest   "+digest)
 	}
 	if !r.IsHere && s.Visited > 0 {
-		fmt.Fprintln(out, "no WARC files are here: henro slaves collect brings those of slaves")
+		fmt.Fprintln(out, "no WARC files are here: henro nodes collect brings those of slaves")
 	} else if !r.ArchivesAll && s.Visited > 0 {
 		fmt.Fprintln(out, "captured pages were not looked for: the crawl left some out of its archive "+
 			"(--lang, --mime, --obey), or an older henro began it")
@@ -129,30 +143,6 @@ func verdict(out io.Writer, r *audit.Result) error {
 		fmt.Fprintf(out, "and %d more\n", more)
 	}
 	return &config.Exit{Code: config.ExitDamaged, Err: fmt.Errorf("%d damages found; %s", r.Count, r.Advice)}
-}
-
-func newRepairCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "repair DIR",
-		Short: "Make the missing indexes of the WARC files of a crawl, and compact its state",
-		Long: `Make an index for every finished WARC file that has none, also for those of other programs; merge the
-indexes into warc/index.cdxj; and rewrite the state without its free space. The crawl must not be running. A folder
-of WARC files without a state is only indexed.`,
-		Example: "  henro repair crawl",
-		Args:    takes(1, 1, "of which crawl? henro repair crawl"),
-		RunE: func(cmd *cobra.Command, arguments []string) error {
-			dir := arguments[0]
-			if store.Exists(filepath.Join(dir, "state")) {
-				if err := compact(cmd, dir); err != nil {
-					return err
-				}
-				if _, err := archiveFolder(dir); err != nil {
-					return nil // its WARC files are elsewhere, or there are none yet
-				}
-			}
-			return index(cmd, dir)
-		},
-	}
 }
 
 func compact(cmd *cobra.Command, dir string) error {

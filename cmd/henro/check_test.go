@@ -84,7 +84,7 @@ func TestWithoutSettingsTheStateIsRead(t *testing.T) {
 			t.Errorf("%s: %v: %s", arguments[0], err, out)
 		}
 	}
-	for _, arguments := range [][]string{{"why", "--dir", dir, "https://example.org/"}, {"report", dir}} {
+	for _, arguments := range [][]string{{"why", "--dir", dir, "https://example.org/"}, {"stats", "--timetable", dir}} {
 		if out, err := command(t, arguments...); err == nil || !strings.Contains(err.Error(), "crawl.json") {
 			t.Errorf("%s: %v: %s", arguments[0], err, out)
 		}
@@ -208,14 +208,14 @@ func TestCheckFollowsEveryCaptureAndEveryLine(t *testing.T) {
 			strings.Contains(err.Error(), "restore a backup") {
 			t.Errorf("%s: %q, %v, want %q", sentence, out, err, c.says)
 		}
-		_, err = command(t, "check", "--mend", dir)
+		_, err = command(t, "check", "--repair", dir)
 		if again, after := command(t, "check", dir); (after == nil) != c.mending || c.mending && err != nil {
-			t.Errorf("%s: after --mend %q, %v", sentence, again, after)
+			t.Errorf("%s: after --repair %q, %v", sentence, again, after)
 		}
 	}
 }
 
-// What --mend plans anew waits for a visit, and nothing else does.
+// What --repair plans anew waits for a visit, and nothing else does.
 func TestMendPlansTheVisitsOfLostCapturesAnew(t *testing.T) {
 	dir, file, _ := checked(t)
 	count := func() (waiting, captured int) {
@@ -246,7 +246,7 @@ func TestMendPlansTheVisitsOfLostCapturesAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	waited, captured := count()
-	if out, err := command(t, "check", "--mend", dir); err != nil || !strings.Contains(out, "1 pages will be visited") {
+	if out, err := command(t, "check", "--repair", dir); err != nil || !strings.Contains(out, "1 pages will be visited") {
 		t.Fatalf("%q, %v", out, err)
 	}
 	if waits, has := count(); waits != waited+1 || has != captured-1 {
@@ -360,7 +360,7 @@ func TestCheckVerifiesPackages(t *testing.T) {
 		"signed by nobody":     {[]string{"--signer", public, plain}, config.ExitDamaged, "it is not signed by"},
 		"signed by another":    {[]string{"--signer", "MHYwEAYH", signed}, config.ExitDamaged, "it is not signed by"},
 		"no package":           {[]string{file}, config.ExitUsage, "not a WACZ file"},
-		"a package to mend":    {[]string{"--mend", signed}, config.ExitUsage, "is not mended"},
+		"a package to repair":  {[]string{"--repair", signed}, config.ExitUsage, "is not repaired"},
 		"a directory's signer": {[]string{"--signer", public, dir}, config.ExitUsage, "want a WACZ file"},
 	} {
 		out, err := command(t, append([]string{"check"}, c.arguments...)...)

@@ -21,9 +21,9 @@ directory of their master: henro replay and wacz then have them all. A file gets
 this disk and its SHA-256 was compared; only then the slave removes its own. It runs until it is interrupted,
 and either side may be killed at any moment. Beyond loopback both sides need the cluster's key, and nobody else
 is let in.`,
-		Example: `  henro slaves collect --key cluster.key --listen :7784 crawl
+		Example: `  henro nodes collect --key cluster.key --listen :7784 crawl
   henro-slave --key cluster.key --join master:7781 --collect master:7784`,
-		Args: takes(1, 1, "of which crawl? henro slaves collect crawl"),
+		Args: takes(1, 1, "of which crawl? henro nodes collect crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			logger, err := log.Logger()
 			if err != nil {

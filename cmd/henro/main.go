@@ -93,7 +93,7 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 	}
 	add("crawl", takesCrawl(newCrawlCommand(), anyNumber), newDemoCommand(), newKeyCommand(), newDoctorCommand(),
 		newConfigCommand(), newImportCommand())
-	add("steer", newSlavesCommand(), newMastersCommand(), newSeedsCommand())
+	add("steer", newNodesCommand(), newSeedsCommand())
 	for _, c := range []*cobra.Command{newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(),
 		newTraceCommand()} {
 		add("steer", takesCrawl(c, 0))
@@ -101,8 +101,8 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 	for _, c := range []*cobra.Command{newRevisitCommand(), newBackupCommand(), newWhyCommand()} {
 		add("steer", takesCrawl(c, 1))
 	}
-	for _, c := range []*cobra.Command{newReplayCommand(), newQACommand(), newReportCommand(), newCheckCommand(),
-		newRepairCommand(), newStatsCommand(), newFeedCommand()} {
+	for _, c := range []*cobra.Command{newReplayCommand(), newQACommand(), newCheckCommand(), newStatsCommand(),
+		newFeedCommand()} {
 		add("look", takesCrawl(c, 0))
 	}
 	for _, c := range []*cobra.Command{newPageCommand(), newMissingCommand(), newHostCommand(), newWACZCommand(),

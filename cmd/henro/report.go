@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"henro/actors/figures"
 	"henro/actors/reading"
@@ -19,50 +21,38 @@ import (
 	"henro/store/fsync"
 )
 
-func newReportCommand() *cobra.Command {
-	var l look
-	var to string
-	var connections int
-	cmd := &cobra.Command{
-		Use:   "report [flags] DIR",
-		Short: "Draw the timetable of a crawl: intervals, load, overload and what it costs",
-		Long: `Draw the timetable of a crawl, running or not, as one HTML page that needs nothing else, with
-each figure as SVG and CSV beside it: revisit intervals, how often visits find a change, the access interval
-that each host's timetable needs, how fast hosts answer, how much room that leaves (figures 3 to 7 of Tamura
-and Kitsuregawa), the age of what is archived; which hosts do not bear their timetable, how they are relieved,
-and what that costs.`,
-		Example: `  henro report crawl                       # writes crawl/report/index.html and its figures
-  henro report --master 127.0.0.1:7790 crawl
-  henro report --json crawl | jq .verdicts`,
-		Args: takes(1, 1, "of which crawl? henro report crawl"),
-		RunE: func(cmd *cobra.Command, arguments []string) error {
-			l.dir = arguments[0]
-			if connections < 0 {
-				return config.Usage("--connections %d: want 0 or more", connections)
-			}
-			return tell(&l, cmd, "/api/report", func(c *reading.Crawl) (*figures.Report, error) {
-				if connections > 0 {
-					c.Settings.Politeness.Connections = connections
-				}
-				return c.Report(cmd.Context(), time.Now())
-			}, func(w io.Writer, report *figures.Report) error {
-				if to == "" {
-					to = filepath.Join(l.dir, "report")
-				}
-				if err := writeReport(to, nameOf(l.dir), report); err != nil {
-					return err
-				}
-				printReport(w, to, report)
-				return nil
-			})
-		},
+// timetable is what henro stats has of the timetable of a crawl.
+type timetable struct {
+	draw        bool
+	to          string
+	connections int
+}
+
+func (t *timetable) register(f *pflag.FlagSet) {
+	f.BoolVar(&t.draw, "timetable", false, "draw the timetable instead: a page, and its figures as SVG and CSV")
+	f.StringVar(&t.to, "to", "", "with --timetable: `FOLDER` for these (default DIR/report)")
+	f.IntVar(&t.connections, "connections", 0, "with --timetable: C, the connections that visit all hosts, of a crawl "+
+		"that is not running; 0: as many as it had when it ran")
+}
+
+// show draws the timetable of a crawl; with --json it prints the numbers, and writes nothing.
+func (t *timetable) show(cmd *cobra.Command, l *look) error {
+	if t.connections < 0 {
+		return config.Usage("--connections %d: want 0 or more", t.connections)
 	}
-	l.control.register(cmd)
-	cmd.Flags().StringVar(&to, "to", "", "`FOLDER` for the page and its figures (default DIR/report)")
-	cmd.Flags().IntVar(&connections, "connections", 0,
-		"C, the connections that visit all hosts, of a crawl that is not running; 0: as many as it had when it ran")
-	cmd.Flags().Bool("json", false, "the numbers as JSON on standard output, and no files")
-	return cmd
+	return tell(l, cmd, "/api/report", func(c *reading.Crawl) (*figures.Report, error) {
+		if t.connections > 0 {
+			c.Settings.Politeness.Connections = t.connections
+		}
+		return c.Report(cmd.Context(), time.Now())
+	}, func(w io.Writer, report *figures.Report) error {
+		to := cmp.Or(t.to, filepath.Join(l.dir, "report"))
+		if err := writeReport(to, nameOf(l.dir), report); err != nil {
+			return err
+		}
+		printReport(w, to, report)
+		return nil
+	})
 }
 
 // writeReport writes the page, the figures and the numbers behind them; the page comes last.

@@ -22,18 +22,27 @@ import (
 func newStatsCommand() *cobra.Command {
 	var r tableReader
 	var sample int
+	var timetable timetable
 	cmd := &cobra.Command{
 		Use:   "stats DIR",
-		Short: "Count a crawl: pages, links, spread over hosts, answers, sizes, languages",
+		Short: "Count a crawl: pages, links, hosts, answers, languages; or draw its timetable",
 		Long: `Count what a crawl, running or not, has parsed and collected: totals, mean, standard deviation
 and range of pages and links, links per page, the share of URLs on the stop list, the correlation of pages and
 links over hosts, the largest hosts, status codes, depths, sizes and media types. Languages are those of a
-sample of the archived pages, spread evenly over the archive.`,
+sample of the archived pages, spread evenly over the archive.
+
+With --timetable, draw when pages are visited again, as one HTML page that needs nothing else, with each figure as
+SVG and CSV beside it: revisit intervals, how often visits find a change, the access interval that each host's
+timetable needs, how fast hosts answer, how much room that leaves (figures 3 to 7 of Tamura and Kitsuregawa), the
+age of what is archived; which hosts do not bear their timetable, how they are relieved, and what that costs.`,
 		Example: `  henro stats crawl
+  henro stats --timetable crawl                 # writes crawl/report/index.html and its figures
   henro stats crawl --json | jq .links_per_page`,
 		Args: takes(1, 1, "of which crawl? henro stats crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			r.dir = arguments[0]
+			if r.dir = arguments[0]; timetable.draw {
+				return timetable.show(cmd, &r.look)
+			}
 			return r.read(cmd, func(crawl *reading.Crawl, source *tables.Source) error {
 				bar, start := newBar(cmd.ErrOrStderr()), time.Now()
 				s, err := survey.Take(cmd.Context(), source, sample, func(table string, rows int64) {
@@ -59,6 +68,7 @@ sample of the archived pages, spread evenly over the archive.`,
 	}
 	cmd.Flags().Bool("json", false, "all numbers as JSON")
 	cmd.Flags().IntVar(&sample, "sample", 500, "archived pages of which the language is guessed; 0: none")
+	timetable.register(cmd.Flags())
 	r.register(cmd)
 	return cmd
 }

@@ -97,10 +97,10 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 			"pages, links, hosts, captures, stoplist"},
 		{"an export in a format that is not written", []string{"export", "--dir", "nowhere", "a.xlsx"}, "--to csv"},
 		{"a crawl that is not there, checked", []string{"check", "typo"}, "typo holds no crawl"},
-		{"a crawl that is not there, repaired", []string{"repair", "typo"}, "typo holds no"},
+		{"a crawl that is not there, repaired", []string{"check", "--repair", "typo"}, "typo holds no"},
 		{"a crawl that is not there, counted", []string{"stats", "typo"}, "typo holds no crawl"},
 		{"a crawl that is not there, asked", []string{"sql", "typo", "select 1"}, "typo holds no crawl"},
-		{"a crawl that is not there, drawn", []string{"report", "typo"}, "typo holds no crawl"},
+		{"a crawl that is not there, drawn", []string{"stats", "--timetable", "typo"}, "typo holds no crawl"},
 		{"a crawl that is not there, replayed", []string{"replay", "typo"}, "typo holds no WARC files"},
 		{"a crawl that is not there, packed", []string{"wacz", "typo", "a.wacz"}, "typo holds no WARC files"},
 		{"a crawl that is not there, compared", []string{"diff", "typo", "http://a.test/"}, "typo"},
@@ -111,7 +111,7 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"a reason of a crawl that is not there", []string{"why", "--dir", "typo", "http://a.test/"},
 			"typo holds no crawl"},
 		{"no crawl to check", []string{"check"}, "crawl holds no crawl"},
-		{"no crawl to repair", []string{"repair"}, "crawl holds no WARC files"},
+		{"no crawl to repair", []string{"check", "--repair"}, "crawl holds no WARC files"},
 		{"no crawl to replay", []string{"replay"}, "crawl holds no WARC files"},
 		{"no crawl to count", []string{"stats"}, "crawl holds no crawl"},
 		{"no file to export to", []string{"export"}, "export to one file"},
@@ -180,8 +180,8 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"no node to shut out", []string{"key", "revoke"}, "henro key revoke NODE"},
 		{"no key file to add to", []string{"key", "add"}, "--key"},
 		{"two crawls to check", []string{"check", "a", "b"}, "of which crawl?"},
-		{"no slave to drain", []string{"slaves", "drain"}, "which slave?"},
-		{"an address that is none for files", []string{"slaves", "collect", "nowhere", "--listen", "x"},
+		{"no slave to drain", []string{"nodes", "drain"}, "which slave?"},
+		{"an address that is none for files", []string{"nodes", "collect", "nowhere", "--listen", "x"},
 			"want HOST:PORT"},
 		{"a trace for no time", []string{"trace", "--for", "x"}, "want a span such as 30s"},
 		{"a crawl that is not there, missed", []string{"missing", "typo"}, "crawl holds no crawl"},
@@ -311,7 +311,7 @@ func TestRepairMakesTheStateSmallAndTheIndexes(t *testing.T) {
 		t.Fatal(err)
 	}
 	state.Close()
-	if out, err := command(t, "repair", dir); err != nil || !strings.Contains(out, "after") {
+	if out, err := command(t, "check", "--repair", dir); err != nil || !strings.Contains(out, "after") {
 		t.Errorf("a state alone: %q, %v", out, err)
 	}
 	var work config.Work
@@ -321,7 +321,7 @@ func TestRepairMakesTheStateSmallAndTheIndexes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, of := range []string{dir, filepath.Join(dir, "warc")} {
-		if out, err := command(t, "repair", of); err != nil || !strings.Contains(out, "1 files") {
+		if out, err := command(t, "check", "--repair", of); err != nil || !strings.Contains(out, "1 files") {
 			t.Errorf("%s: %q, %v", of, out, err)
 		}
 	}

@@ -164,16 +164,16 @@ func expectVisible(t *testing.T, verb, got string) {
 // nothing of the web. A new verb is tried with what the web says, or stands with the last.
 var (
 	steering = [][]string{{"status"}, {"status", "--watch", "100ms"}, {"trace"}, {"why", "ROOT"}, {"host", "alias"},
-		{"host", "url-rules"}, {"slaves"},
+		{"host", "url-rules"}, {"nodes"},
 		{"page", "ROOT"}, {"host", "ROOT"}, {"pause"}, {"resume"}, {"revisit", "ROOT", "--now"},
 		{"host", "exclude", "BAD"}}
 	looking = [][]string{{"check", "DIR"}, {"diff", "DIR", "ROOT", "--from", "2000-01-01"}, {"feed", "DIR"},
 		{"export", "--dir", "DIR", "-", "--what", "pages", "--to", "csv"}, {"host", "ROOT", "--dir", "DIR"},
-		{"missing", "DIR"}, {"page", "ROOT", "--dir", "DIR"}, {"qa", "DIR"}, {"report", "DIR"},
+		{"missing", "DIR"}, {"page", "ROOT", "--dir", "DIR"}, {"qa", "DIR"}, {"stats", "--timetable", "DIR"},
 		{"replay", "DIR", "--listen", "127.0.0.1:0"}, {"search", "DIR", "needle", "--index"}, {"stats", "DIR"},
 		{"sql", "DIR", "SELECT * FROM pages; SELECT * FROM links; SELECT * FROM hosts"}, {"wacz", "DIR", "WACZ"},
-		{"why", "ROOT", "--dir", "DIR"}, {"import", "--dir", "NEW", "DIR/warc"}, {"repair", "DIR"}}
-	silent = []string{"masters", "config", "demo", "doctor", "key", "seeds", "backup", "man", "version",
+		{"why", "ROOT", "--dir", "DIR"}, {"import", "--dir", "NEW", "DIR/warc"}, {"check", "--repair", "DIR"}}
+	silent = []string{"config", "demo", "doctor", "key", "seeds", "backup", "man", "version",
 		"completion", "help"}
 )
 

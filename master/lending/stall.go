@@ -56,7 +56,7 @@ func (d *Desk) Stalled(now time.Time, quiet time.Duration, waiting uint64) (map[
 		return reasons, speech.Say("nothing was fetched for %s: no slave is there; start henro-slave --join", quiet)
 	case reasons[stallBarred] == present:
 		return reasons, speech.Say("nothing was fetched for %s: %d slaves are barred, since they reported what "+
-			"cannot be; henro slaves names them", quiet, present)
+			"cannot be; henro nodes names them", quiet, present)
 	case reasons[stallBarred]+reasons[stallDecline] == present:
 		return reasons, speech.Say("nothing was fetched for %s: %d slaves do not take on what they are lent", quiet,
 			reasons[stallDecline])

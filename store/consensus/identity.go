@@ -35,10 +35,10 @@ var identityLog, confirmedLog = []byte("henro identity"), []byte("henro confirme
 
 // errAnotherDisk is what becomes of a member whose disk is not the one that the group knows under its name.
 var errAnotherDisk = errors.New("its disk is not the one that the group knows under this name: if the other disk is " +
-	"lost, give this member up (henro masters remove), then it is added as a new one")
+	"lost, give this member up (henro nodes remove), then it is added as a new one")
 
 // errAnotherGroup is what becomes of a member that the group does not know, and which has a log.
-var errAnotherGroup = errors.New("its log is of another group, or of the time before henro masters recover: end it, " +
+var errAnotherGroup = errors.New("its log is of another group, or of the time before henro nodes recover: end it, " +
 	"and start it with an empty --dir")
 
 // own is the identity of this member, as its log has it.

@@ -37,7 +37,7 @@ type damagedLog struct {
 }
 
 func (d *damagedLog) Error() string {
-	return fmt.Sprintf("what this master keeps in %s is damaged (%v): give it up (henro masters remove), set its "+
+	return fmt.Sprintf("what this master keeps in %s is damaged (%v): give it up (henro nodes remove), set its "+
 		"--dir aside and start it with --standby and an empty one, into which the master that leads copies the crawl; "+
 		"if there is no other master, restore a backup", d.dir, d.cause)
 }
@@ -57,7 +57,7 @@ func ofLog(dir string, err error) error {
 
 // errEarlierLog is what becomes of a log that an earlier henro has written.
 var errEarlierLog = errors.New("the log is of an earlier henro: have that one make the copy of one master the only " +
-	"one (henro masters recover), and start the others with --standby and an empty --dir")
+	"one (henro nodes recover), and start the others with --standby and an empty --dir")
 
 // Started reports whether a group was begun, or joined, beside the state in a directory.
 func Started(state string) bool {

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNoLeader is returned where a member is asked for the one that leads, and knows none.
-var ErrNoLeader = errors.New("no master leads: henro masters says which are missing; more than half of those with " +
+var ErrNoLeader = errors.New("no master leads: henro nodes says which are missing; more than half of those with " +
 	"a vote must be there")
 
 // ErrLeadLost is returned where the member that led was asked, and did not answer before another one led, or none.

@@ -68,7 +68,7 @@ func (o *options) scenarios() []*scenario {
 		{name: "copied",
 			says: "the master is stopped, another is started elsewhere on a copy of its directory, and the first " +
 				"goes on", run: copied},
-		{name: "drain", says: "a slave is drained by henro slaves drain, and killed when it is drained", once: true,
+		{name: "drain", says: "a slave is drained by henro nodes drain, and killed when it is drained", once: true,
 			run: drainSlave},
 		{name: "crowd", says: "50 slaves join at once", slaves: 50, connections: 12, once: true, run: crowd},
 		{name: "late", says: "five slaves join when five hold all hosts, which take 2 s for a page", once: true,

@@ -469,7 +469,7 @@ func (l *lab) look(ctx context.Context, of *look) {
 	}()
 	crawl := filepath.Join(of.dir, l.state())
 	of.got = map[string]bool{}
-	if l.name == "cluster" { // as henro slaves collect would bring them
+	if l.name == "cluster" { // as henro nodes collect would bring them
 		if err := os.Symlink("../slave/warc", filepath.Join(crawl, "warc")); err != nil && !os.IsNotExist(err) {
 			of.err = err
 			return
@@ -511,7 +511,7 @@ func (l *lab) check(ctx context.Context, crawl string) (index bool, err error) {
 			return false, fmt.Errorf("henro check: %w\n%s", err, said)
 		}
 	}
-	for _, arguments := range [][]string{{"check", "--mend", crawl}, {"check", crawl}} {
+	for _, arguments := range [][]string{{"check", "--repair", crawl}, {"check", crawl}} {
 		henro := exec.CommandContext(ctx, filepath.Join(l.bin, "henro"), arguments...)
 		if said, err := henro.CombinedOutput(); err != nil {
 			return true, fmt.Errorf("henro %s: %w\n%s", strings.Join(arguments[:len(arguments)-1], " "), err, said)

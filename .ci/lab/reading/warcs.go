@@ -103,7 +103,7 @@ var known = map[string]string{
 	"packed in two members": "a record that begins in the middle of a member cannot be found by an offset",
 }
 
-// warcs compares what henro repair lists with what warcio and gowarc list.
+// warcs compares what henro check --repair lists with what warcio and gowarc list.
 func (l *lab) warcs(ctx context.Context) (bool, error) {
 	files := broken()
 	all, less := 0, 0
@@ -119,9 +119,9 @@ func (l *lab) warcs(ctx context.Context) (bool, error) {
 		if err := os.WriteFile(path, []byte(files[name]), 0o666); err != nil {
 			return false, err
 		}
-		complaint, err := exec.CommandContext(ctx, l.henro, "repair", folder).CombinedOutput()
+		complaint, err := exec.CommandContext(ctx, l.henro, "check", "--repair", folder).CombinedOutput()
 		if err != nil {
-			fmt.Printf("       %s: henro repair: %v: %s\n", name, err, complaint)
+			fmt.Printf("       %s: henro check --repair: %v: %s\n", name, err, complaint)
 		}
 		index, _ := os.ReadFile(filepath.Join(folder, "index.cdxj")) // none: nothing is listed
 		out, err := l.node(ctx, "warcio.mjs", "", path)

@@ -150,10 +150,10 @@ func (a *archive) advice() string {
 	var parts []string
 	if a.lost > 0 {
 		parts = append(parts, "the captures named are lost, unless their WARC files are elsewhere (with a slave: "+
-			"henro slaves collect); the state and all other captures are whole; henro check --mend plans new visits")
+			"henro nodes collect); the state and all other captures are whole; henro check --repair plans new visits")
 	}
 	if a.wrong > 0 {
-		parts = append(parts, "henro check --mend makes the indexes again, nothing is lost with them")
+		parts = append(parts, "henro check --repair makes the indexes again, nothing is lost with them")
 	}
 	return strings.Join(parts, "; ")
 }

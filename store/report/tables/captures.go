@@ -87,7 +87,7 @@ func eachCapture(s *Source, q Query, fn func(Row) error) error {
 			return failed == nil
 		})
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%w: henro repair makes it", err)
+			err = fmt.Errorf("%w: henro check --repair makes it", err)
 		}
 		if err = errors.Join(err, failed); err != nil {
 			return fmt.Errorf("captures of %s: %w", index, err)

@@ -237,7 +237,7 @@ func TestCapturesOfAnArchive(t *testing.T) {
 	if err := os.Remove(index); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := count(); err == nil || !strings.Contains(err.Error(), "henro repair") {
+	if n, err := count(); err == nil || !strings.Contains(err.Error(), "henro check --repair") {
 		t.Errorf("without its index: %d, %v", n, err)
 	}
 	for _, s.Archive = range []string{"", filepath.Join(s.Archive, "none")} {
