@@ -30,7 +30,8 @@ func TestTheFirstCommandAfterACrashMakesTheIndexTrue(t *testing.T) {
 	})
 	archived := 0
 	for verb, arguments := range map[string][]string{
-		"check": {"check"}, "feed": {"feed"}, "repair": {"check", "--repair"}, "sql": {"sql", "select count(*) from captures"},
+		"check": {"check"}, "feed": {"feed"}, "repair": {"check", "--repair"},
+		"sql": {"sql", "select count(*) from captures"},
 	} {
 		dir := t.TempDir()
 		crawltest.CopyTree(t, killed, dir)

@@ -246,7 +246,8 @@ func TestMendPlansTheVisitsOfLostCapturesAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	waited, captured := count()
-	if out, err := command(t, "check", "--repair", dir); err != nil || !strings.Contains(out, "1 pages will be visited") {
+	if out, err := command(t, "check", "--repair", dir); err != nil ||
+		!strings.Contains(out, "1 pages will be visited") {
 		t.Fatalf("%q, %v", out, err)
 	}
 	if waits, has := count(); waits != waited+1 || has != captured-1 {

@@ -53,7 +53,8 @@ has to be fetched again. It lasts until "henro nodes resume", or until the slave
 			printSlave),
 		orderTo(&c, "slave", "resume", "Lend to a drained slave again", "Lend hosts again to a slave that was drained.",
 			printSlave),
-		orderTo(&c, "master", "move", "Have another master lead", "Have another master with a vote lead.", printMasters),
+		orderTo(&c, "master", "move", "Have another master lead", "Have another master with a vote lead.",
+			printMasters),
 		orderTo(&c, "master", "remove", "Take a master out of the group", `Take a master out of the group, after it has
 ended for good. One that still runs as a standby is added again; one whose disk was lost may then come back under its
 name.`, printMasters))
