@@ -28,15 +28,13 @@
 // one byte for byte) is sealed: no scripts, no origin, nothing fetched; bytes as the server sent them are a download.
 // What a browser marks as asked by a page of another site is refused.
 //
-// One thing is left to a hostile script: a link element of its own with rel=preconnect makes Chromium open a
-// connection, without a request on it, which no policy governs. Options.NoScripts closes that too. Links of that kind
-// in the page itself are rewritten like all others.
-//
-// WebRTC, too, connects to any machine, whatever a policy says. The script that is put into every page takes it away,
-// from the window of the page and from those that the page makes within itself. Only HTML runs scripts in a frame.
-// Everything else that is shown there has no origin, nor has the page of an error, so that no capture reaches their
-// windows. What remains is a race: a capture may find a frame of its own that was just loaded before the script of that
-// frame has run.
+// WebRTC and a link element with rel=preconnect connect to any machine, whatever a policy says. In Chromium the field
+// Connection-Allowlist governs them: no connection but to the archive (Chromium 156 ends a page whose inner frame tries
+// WebRTC in spite of it). For other browsers, the script that is put into every page takes WebRTC away, from the window
+// of the page and from those that the page makes within itself. There a preconnect remains, and a race: a capture may
+// find a frame of its own that was just loaded before the script of that frame has run. Options.NoScripts closes both.
+// Only HTML runs scripts in a frame. Everything else that is shown there has no origin, nor has the page of an error, so
+// that no capture reaches their windows.
 //
 // # Invariants
 //

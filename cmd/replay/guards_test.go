@@ -90,6 +90,7 @@ func TestWhoMayLearnOfTheArchive(t *testing.T) {
 			map[string]string{"Content-Location": "http://127.0.0.1:8090/web/20260314120000mp_/http://docs.test/",
 				"Referrer-Policy": "same-origin", "X-DNS-Prefetch-Control": "off",
 				"Cross-Origin-Resource-Policy": "same-site",
+				"Connection-Allowlist":         `("http://*.archive.localhost:8091")`,
 				"Content-Security-Policy": "default-src " + all + " data: blob: 'unsafe-inline'; script-src " + all +
 					" 'unsafe-inline' 'unsafe-eval' data: blob:; object-src " + all + "; frame-src " + all +
 					"; connect-src " + all + " data: blob:; base-uri " + all + "; form-action " + all +
@@ -140,7 +141,7 @@ func TestHeadsOfCapturesDoNotAct(t *testing.T) {
 		for name := range w.Header() {
 			switch name {
 			case "Content-Type", "Content-Location", "Content-Security-Policy", "Content-Disposition", "Cache-Control",
-				"Referrer-Policy", "X-Dns-Prefetch-Control", "Cross-Origin-Resource-Policy", "Memento-Datetime", "Link",
+				"Connection-Allowlist", "Referrer-Policy", "X-Dns-Prefetch-Control", "Cross-Origin-Resource-Policy", "Memento-Datetime", "Link",
 				"X-Content-Type-Options", "Cross-Origin-Opener-Policy":
 			default:
 				if !strings.HasPrefix(name, "X-Archive-Orig-") || strings.Contains(name, "(") {

@@ -318,6 +318,13 @@ const sandbox = "allow-scripts allow-same-origin allow-forms"
 // sealed is the policy of what may do nothing: no scripts, no origin, nothing fetched, no frame, no way out.
 const sealed = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 
+// confine sets the fields that keep a capture from asking anything but the archive: what WebRTC and preconnect open is
+// governed by the list of connections alone (Connection-Allowlist, in Chromium since 2026), all else by the policy too.
+func (s *Server) confine(w http.ResponseWriter, r *http.Request, raw, isHTML bool) {
+	w.Header().Set("Connection-Allowlist", `("`+s.captured.All()+`")`)
+	w.Header().Set("Content-Security-Policy", s.policy(r, raw, isHTML))
+}
+
 // policy is the content security policy of captures. Only a frame of ours, and what a page in it asks for, may run
 // scripts: nothing would keep a capture that is shown by itself from leaving. In a frame only HTML runs scripts, after
 // the one that is put into it.
@@ -403,7 +410,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 			h.Set("Content-Type", media)
 		}
 	}
-	h.Set("Content-Security-Policy", s.policy(r, raw, media == "text/html"))
+	s.confine(w, r, raw, media == "text/html")
 	isPage := media == "text/html" || media == "application/xhtml+xml" || media == "image/svg+xml" || media == ""
 	if raw || !isPage && media != "text/css" {
 		w.WriteHeader(status)
@@ -426,7 +433,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 			return s.lost(err, u)
 		}
 		media = "text/html"
-		h.Set("Content-Security-Policy", s.policy(r, raw, true))
+		s.confine(w, r, raw, true)
 	}
 	rw := &rewriter{lead: func(href string) (string, bool) { return s.captured.Lead(stamp, href) }, base: u.String(),
 		xml: media != "text/html"}

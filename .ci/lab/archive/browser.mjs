@@ -171,7 +171,7 @@ try {
   say(came.length === 0, "henro replay: nothing was asked of the live web", came);
   frame = await until(() => ours.frames().find((f) => f.url().includes(".archive.localhost:")));
   const hostile = "http://live.docs.test:8280";
-  await frame.evaluate(async (live, port) => {
+  const free = await frame.evaluate(async (live, port) => {
     const add = (tag, fields) => document.body.append(Object.assign(document.createElement(tag), fields));
     add("img", { src: live + "/img" });
     add("script", { src: live + "/script" });
@@ -193,11 +193,24 @@ try {
       c.createOffer().then((o) => c.setLocalDescription(o));
     };
     self.call = call;
-    for (const make of [() => add("iframe", {}), () => add("iframe", { srcdoc: "<script>parent.call(self)</script>" }),
+    // A frame is in the page as soon as it is put there, in whatever way: its window is free of WebRTC at once.
+    const frame = () => Object.assign(document.createElement("iframe"), { srcdoc: "<script>parent.call(self)</script>" });
+    const html = frame().outerHTML, box = () => document.body.appendChild(document.createElement("div"));
+    const range = () => { const r = document.createRange(); r.selectNode(box()); return r; };
+    const inner = () => document.body.appendChild(document.createElement("iframe")).contentWindow;
+    self.free = [];
+    for (const make of [() => add("iframe", {}), () => document.body.append(frame()), () => document.body.insertBefore(frame(), null),
       () => add("iframe", { src: URL.createObjectURL(new Blob(["<script>parent.call(self)</script>"], { type: "text/html" })) }),
+      () => box().before(frame()), () => box().replaceWith(frame()), () => box().replaceChildren(frame()), () => document.body.replaceChild(frame(), box()),
+      () => box().insertAdjacentElement("afterend", frame()), () => box().insertAdjacentHTML("afterend", html), () => { box().innerHTML = html; },
+      () => { box().outerHTML = html; }, () => range().insertNode(frame()), () => range().surroundContents(frame()),
+      () => { const w = inner(); w.Node.prototype.appendChild.call(document.body, frame()); },
+      () => { const w = inner(); Node.prototype.appendChild.call(w.document.body, w.document.createElement("iframe")); },
+      () => { const w = inner(); w.document.write(html); },
       () => document.body.append(document.createElement("div").attachShadow({ mode: "closed" }).appendChild(document.createElement("iframe")).getRootNode().host)]) {
       make();
-      try { call(self[self.length - 1]); } catch {}
+      const all = (w) => { for (let i = 0; i < w.length; i++) { try { call(w[i]); self.free.push(String(make)); } catch {} all(w[i]); } };
+      all(self);
     }
     try { call(self); } catch {}
     try { window.open(live + "/window"); } catch {}
@@ -206,8 +219,10 @@ try {
     try { navigator.serviceWorker.register("sw.js").catch(() => {}); } catch {}
     const form = Object.assign(document.createElement("form"), { action: live + "/form" });
     document.body.append(form);
-    form.submit();
+    setTimeout(() => form.submit());
+    return self.free;
   }, hostile, live.address().port);
+  say(free.length === 0, "henro replay: no frame that a page makes has WebRTC", free);
   await rest(1000);
   await ours.goto(`${base}/web/${stamp(last.at)}/${page}`); // for the form may have led to our page of what is missing
   frame = await inside(last);

@@ -1,4 +1,4 @@
-{const script = document.currentScript, text = script.textContent, known = new WeakSet();
+{const script = document.currentScript, text = script.textContent, known = Symbol.for("henro");
 const under = ".archive.localhost", here = /^(\d+)-(https?)(?:-(\d+))?\.(.+)\.archive\.localhost(:\d+)?$/.exec(self.location.host);
 if (here && parent !== self) {
   const name = here[4].endsWith(".ip6") ? "[" + here[4].slice(0, -4).replaceAll("-", ":") + "]" : here[4];
@@ -36,12 +36,17 @@ const guide = (w) => {
 };
 const scrub = (w) => {
   try {
-    if (!w || known.has(w.document)) return;
-    known.add(w.document);
+    if (!w || w.document[known]) return;
+    Object.defineProperty(w.document, known, {value: true});
     for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection"]) delete w[name];
     guard(w);
     if (w !== self) guide(w);
   } catch {}
+};
+const within = (w) => {
+  try { while (w.parent !== w && w.parent.document) w = w.parent; } catch {}
+  const each = (w) => { for (let i = 0; i < w.length; i++) { scrub(w[i]); each(w[i]); } };
+  each(w);
 };
 const inner = (f) => {
   if (f.srcdoc && !f.srcdoc.startsWith("<script>" + text)) f.srcdoc = "<script>" + text + "<\/script>" + f.srcdoc;
@@ -52,6 +57,7 @@ const guard = (w) => {
   const watch = (root) => {
     root.addEventListener("load", loaded, true);
     new w.MutationObserver((all) => {
+      within(w);
       for (const m of all) {
         if (m.type === "attributes") inner(m.target);
         else for (const n of m.addedNodes) if (n.querySelectorAll) for (const f of [n, ...n.querySelectorAll("iframe")]) if (f.localName === "iframe") inner(f);
@@ -76,6 +82,17 @@ const guard = (w) => {
   for (const name of ["write", "writeln"]) {
     const write = own[name];
     own[name] = function (...given) { if (this === w.document && this.readyState !== "loading") this.open(); return write.apply(this, given); };
+  }
+  for (const type of ["Node", "Element", "CharacterData", "DocumentType", "Document", "DocumentFragment", "ShadowRoot", "Range"]) {
+    const own = w[type].prototype;
+    for (const [name, was] of Object.entries(Object.getOwnPropertyDescriptors(own))) {
+      if (!/^(append|prepend$|before$|after$|insert|replace|surround|move|setHTML|exec|write|inner|outer)/.test(name)) continue;
+      for (const how of ["value", "set"]) {
+        const did = was[how];
+        if (typeof did === "function") was[how] = function (...given) { try { return did.apply(this, given); } finally { within(w); } };
+      }
+      Object.defineProperty(own, name, was);
+    }
   }
   const attach = w.Element.prototype.attachShadow;
   w.Element.prototype.attachShadow = function (o) { const root = attach.call(this, o); watch(root); return root; };
