@@ -14,11 +14,12 @@ import (
 	"henro/cmd/config"
 	"henro/messages/visible"
 	"henro/store"
+	"henro/store/proof"
 )
 
 func newCheckCommand() *cobra.Command {
 	var repair bool
-	var signer string
+	var signer, since string
 	cmd := &cobra.Command{
 		Use:   "check DIR|FILE.wacz",
 		Short: "Verify the state and the WARC files of a crawl that is not running, or a WACZ file",
@@ -32,10 +33,14 @@ state, whose links are judged again. Have all WARC files here first (with slaves
 clean then is written again without its free space. A folder of WARC files without a state, by whatever program, gets
 the indexes that it lacks.
 
+What was stored is logged, and the log has signed checkpoints. Whoever keeps one elsewhere sees by --since that
+nothing was removed or altered since then, also by somebody who has the key of the log.
+
 Of a WACZ file, by whatever program, every part is compared with its digest, every record is read, every line of its
 index is followed, and its signature is verified. With --signer it must be signed by that key.`,
-		Example: "  henro check crawl\n  henro check --repair crawl\n  henro check --signer MHYwEAYH… crawl.wacz",
-		Args:    takes(1, 1, "of which crawl? henro check crawl"),
+		Example: "  henro check crawl\n  henro check --repair crawl\n  henro check --since kept/checkpoint crawl\n" +
+			"  henro check --signer MHYwEAYH… crawl.wacz",
+		Args: takes(1, 1, "of which crawl? henro check crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			out, bar := cmd.OutOrStdout(), newBar(cmd.ErrOrStderr())
 			info, err := os.Stat(arguments[0])
@@ -49,7 +54,7 @@ index is followed, and its signature is verified. With --signer it must be signe
 				return config.Usage("--signer: want a WACZ file, %s is none", arguments[0])
 			}
 			if !repair {
-				return check(out, bar, arguments[0])
+				return check(out, bar, arguments[0], since)
 			}
 			if store.Exists(filepath.Join(arguments[0], "state")) {
 				mended, err := audit.Mend(arguments[0], bar.show)
@@ -60,7 +65,7 @@ index is followed, and its signature is verified. With --signer it must be signe
 				if err != nil {
 					return lookError(arguments[0], err)
 				}
-				if err := check(out, bar, arguments[0]); err != nil {
+				if err := check(out, bar, arguments[0], since); err != nil {
 					return err
 				}
 				if err := compact(cmd, arguments[0]); err != nil {
@@ -77,11 +82,20 @@ index is followed, and its signature is verified. With --signer it must be signe
 		"make wrong and missing indexes again, move damaged files aside, plan new visits for lost captures")
 	cmd.Flags().StringVar(&signer, "signer", "", "of a WACZ file: the public `KEY` that must have signed it, "+
 		"as henro wacz --sign prints it")
+	cmd.Flags().StringVar(&since, "since", "",
+		"compare with this `CHECKPOINT` of the log, a file kept elsewhere or its text")
 	return cmd
 }
 
-func check(out io.Writer, bar *bar, dir string) error {
-	r, err := audit.Check(dir, bar.show)
+func check(out io.Writer, bar *bar, dir, since string) error {
+	var before *proof.Checkpoint
+	if since != "" {
+		var err error
+		if before, err = proof.ReadCheckpoint(since); err != nil {
+			return config.Usage("--since: %v", err)
+		}
+	}
+	r, err := audit.Check(dir, before, bar.show)
 	bar.end()
 	if err != nil {
 		return lookError(dir, err)
@@ -101,6 +115,7 @@ func check(out io.Writer, bar *bar, dir string) error {
 		fmt.Fprintln(out, "captured pages were not looked for: the crawl left some out of its archive "+
 			"(--lang, --mime, --obey), or an older henro began it")
 	}
+	proof.Print(out, r.Logs, before, r.Altered)
 	return verdict(out, r)
 }
 

@@ -89,3 +89,19 @@ func isLog(name string) bool {
 	id, ok := strings.CutPrefix(name, "henro-")
 	return ok && len(id) == 16 && strings.Trim(id, "0123456789abcdef") == ""
 }
+
+// ReadCheckpoint reads a checkpoint from a file, or from its text.
+func ReadCheckpoint(fileOrText string) (*Checkpoint, error) {
+	text := []byte(fileOrText)
+	if !strings.Contains(fileOrText, "\n") {
+		var err error
+		if text, err = readBounded(fileOrText, maxNote); err != nil {
+			return nil, fmt.Errorf("%s: %w", fileOrText, err)
+		}
+	}
+	c, err := ParseCheckpoint(text)
+	if err != nil {
+		return nil, fmt.Errorf("%.60q %w", fileOrText, err)
+	}
+	return c, nil
+}

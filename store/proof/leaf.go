@@ -117,7 +117,7 @@ func ParseLeaf(line []byte) (l Leaf, err error) {
 	case words[1] == "record" && len(words) == 9:
 		l.Offset, err = number(words[3], nil)
 		l.Length, err = number(words[4], err)
-		if n, bad := hex.Decode(l.Sum[:], []byte(words[5][:min(len(words[5]), 2*len(l.Sum))])); bad != nil || n < len(l.Sum) {
+		if sum, bad := hex.DecodeString(words[5]); bad != nil || copy(l.Sum[:], sum) < len(l.Sum) {
 			err = errLeaf
 		}
 		l.Type, l.Date, l.URI = warc.Type(words[6]), words[7], words[8]

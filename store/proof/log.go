@@ -72,11 +72,25 @@ type Log struct {
 type job struct {
 	name, leaves   string
 	records, bytes int64
+	gone           bool // it is logged also when it is not there any more
 }
 
 // Open takes over the log of a folder, or begins one, and logs the files of the prefix that are not in it yet, without
 // waiting for that. Close it.
 func Open(o Options) (*Log, error) {
+	l, err := takeOver(o)
+	if err != nil {
+		return nil, err
+	}
+	missing, err := l.missing()
+	if err != nil {
+		return nil, fmt.Errorf("log in %s: %w", l.dir, err)
+	}
+	l.ended.Go(func() { l.work(missing) })
+	return l, nil
+}
+
+func takeOver(o Options) (*Log, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -95,15 +109,38 @@ func Open(o Options) (*Log, error) {
 	for _, path := range left { // of a process that died: of what is finished they may lack some
 		err = errors.Join(err, os.Remove(path))
 	}
+	return l, err
+}
+
+// Mend logs what was done to the files of an archive that nobody writes now: those that are gone, and those that were
+// rewritten, by name. So their records are what is there now, and that they were others stays in the log. A log whose
+// key is elsewhere cannot be mended.
+func Mend(o Options, rewritten []string) (mended []string, err error) {
+	if _, err := os.Stat(filepath.Join(o.Dir, keyFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	l, err := takeOver(o)
 	if err != nil {
 		return nil, err
 	}
-	missing, err := l.missing()
-	if err != nil {
-		return nil, fmt.Errorf("log in %s: %w", l.dir, err)
+	seen := map[string]bool{}
+	if err := (&files{l.dir, l.last.Size}).groups(func(g group) bool {
+		_, gone := os.Stat(filepath.Join(o.Archive, g.file))
+		lost := errors.Is(gone, fs.ErrNotExist) && g.end > g.begin+1
+		if !seen[g.file] && (lost || slices.Contains(rewritten, g.file)) {
+			mended = append(mended, g.file)
+		}
+		seen[g.file] = true
+		return true
+	}); err != nil {
+		return nil, err
 	}
-	l.ended.Go(func() { l.work(missing) })
-	return l, nil
+	for i, name := range mended {
+		if err := l.log(job{name: name, gone: true}); err != nil {
+			return mended[:i], err
+		}
+	}
+	return mended, nil
 }
 
 // takeKey reads the private key, or makes one, and returns the public one. The key comes first: without a checkpoint a
@@ -174,7 +211,8 @@ func (l *Log) load(public string) error {
 // missing are the finished files that are not logged, by name.
 func (l *Log) missing() (names []string, err error) {
 	known := map[string]bool{}
-	if err := (&files{l.dir, l.last.Size}).groups(func(g group) bool { known[g.file] = true; return true }); err != nil {
+	f := files{l.dir, l.last.Size}
+	if err := f.groups(func(g group) bool { known[g.file] = true; return true }); err != nil {
 		return nil, err
 	}
 	paths, err := warc.Files(l.o.Archive)
@@ -214,8 +252,8 @@ func Parts(captures []cdxj.Entry, m warc.Members) (parts []Part) {
 	return parts
 }
 
-// Add takes in records that lie one behind the other from an offset of the file that grows. Of a file of which something
-// was not taken in, or without its parts, the records are read when it is finished.
+// Add takes in records that lie one behind the other from an offset of the file that grows. Of a file of which
+// something was not taken in, or without its parts, the records are read when it is finished.
 func (l *Log) Add(name string, offset int64, records []byte, parts []Part) {
 	if l == nil || l.broken {
 		return
@@ -344,7 +382,7 @@ func (l *Log) log(j job) (err error) {
 	}()
 	a := &appender{log: l, made: map[string]bool{}, dirs: map[string]bool{}}
 	if j.leaves == "" {
-		err = a.fromFile(j.name)
+		err = a.fromFile(j.name, j.gone)
 	} else {
 		err = a.fromLeaves(j)
 	}
@@ -364,17 +402,17 @@ type appender struct {
 	dirs map[string]bool // and their folders
 }
 
-func (a *appender) fromFile(name string) error {
+func (a *appender) fromFile(name string, gone bool) error {
 	end := Leaf{File: name, IsEnd: true}
 	f, err := os.Open(filepath.Join(a.log.o.Archive, name))
 	if err == nil {
 		defer f.Close()
 		end.Records, end.Length, err = walked(a, f, name)
 	}
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) { // collected meanwhile, or moved aside
-			return nil
-		}
+	switch absent := errors.Is(err, fs.ErrNotExist); {
+	case absent && !gone: // collected meanwhile, or moved aside
+		return nil
+	case err != nil && !absent:
 		return err
 	}
 	return a.leaf(end.Append(nil))

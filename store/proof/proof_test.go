@@ -65,8 +65,9 @@ func (a *archive) file(pages int, logged bool) string {
 	for range pages {
 		a.pages++
 		url := fmt.Sprintf("https://docs.example/page/%d?q=ü b", a.pages)
-		x := &warc.Exchange{URI: url, At: time.Unix(1790000000+int64(a.pages), 0), Request: []byte("GET / HTTP/1.1\r\n\r\n"),
-			Head: []byte("HTTP/1.1 200 OK\r\n\r\n"), Body: bytes.Repeat(fmt.Appendf(nil, "page %d ", a.pages), a.pages%50)}
+		x := &warc.Exchange{URI: url, At: time.Unix(1790000000+int64(a.pages), 0),
+			Request: []byte("GET / HTTP/1.1\r\n\r\n"), Head: []byte("HTTP/1.1 200 OK\r\n\r\n"),
+			Body: bytes.Repeat(fmt.Appendf(nil, "page %d ", a.pages), a.pages%50)}
 		records, m := a.builder.AppendExchange(nil, x)
 		offset, err := a.writer.Append(records)
 		if err == nil {
@@ -304,29 +305,47 @@ func TestEachFaultHasItsName(t *testing.T) {
 		data[at] ^= 1
 		restore(t, "", map[string][]byte{file: data})
 	}
+	grow := func() { restore(t, "", map[string][]byte{path: append(bytes.Clone(before[path]), 1)}) }
 	r, end := records[100], int64(len(before[path]))
 	last := records[len(records)-1]
 	for what, c := range map[string]struct {
 		do   func()
 		want []string
 	}{
-		"nothing":                 {func() {}, nil},
-		"a file is gone":          {func() { os.Remove(path) }, []string{name + ": the file is gone, with 601 records"}},
-		"a byte of a record":      {func() { flip(path, int(r.Offset)+30) }, []string{r.String() + " was altered"}},
-		"a record is gone":        {func() { cut(r.Offset, r.Offset+r.Length) }, []string{r.String() + " was removed"}},
-		"records are gone":        {func() { cut(r.Offset, records[104].Offset) }, []string{records[103].String() + " was removed"}},
-		"the last record is gone": {func() { cut(last.Offset, end) }, []string{last.String() + " was removed"}},
-		"a record is cut off":     {func() { cut(end-3, end) }, []string{last.String() + " was altered", "bytes, the log says"}},
-		"bytes are added":         {func() { restore(t, "", map[string][]byte{path: append(bytes.Clone(before[path]), 1)}) }, []string{"bytes, the log says"}},
-		"a tile of hashes":        {func() { flip(filepath.Join(log, hashTile(0, 1, perTile)), 40) }, []string{"tile/8/0/001: was altered: it does not fit its leaves"}},
-		"a tile above":            {func() { flip(filepath.Join(log, hashTile(1, 0, 3)), 40) }, []string{"tile/8/1/000.p/3: was altered"}},
-		"a tile of leaves":        {func() { flip(filepath.Join(log, leafTile(2, perTile)), 400) }, []string{"tile/8/data/002: was altered: it does not fit its hashes"}},
-		"a tile is gone":          {func() { os.Remove(filepath.Join(log, leafTile(0, perTile))) }, []string{"tile/8/data/000: no such file"}},
-		"the checkpoint":          {func() { flip(filepath.Join(log, checkpointFile), 60) }, []string{"/checkpoint: "}},
-		"the checkpoint is gone":  {func() { os.Remove(filepath.Join(log, checkpointFile)) }, []string{"/checkpoint: no such file"}},
-		"an earlier checkpoint":   {func() { flip(filepath.Join(log, keptFile(early.Size)), 60) }, []string{keptFile(early.Size) + ": "}},
-		"it is gone":              {func() { os.Remove(filepath.Join(log, keptFile(early.Size))) }, []string{"is missing"}},
-		"the log is gone":         {func() { os.RemoveAll(log) }, []string{"the log " + latest.Log + " of the earlier checkpoint is not here"}},
+		"nothing": {func() {},
+			nil},
+		"a file is gone": {func() { os.Remove(path) },
+			[]string{name + ": the file is gone, with 601 records"}},
+		"a byte of a record": {func() { flip(path, int(r.Offset)+30) },
+			[]string{r.String() + " was altered"}},
+		"a record is gone": {func() { cut(r.Offset, r.Offset+r.Length) },
+			[]string{r.String() + " was removed"}},
+		"records are gone": {func() { cut(r.Offset, records[104].Offset) },
+			[]string{records[103].String() + " was removed"}},
+		"the last record is gone": {func() { cut(last.Offset, end) },
+			[]string{last.String() + " was removed"}},
+		"a record is cut off": {func() { cut(end-3, end) },
+			[]string{last.String() + " was altered", "bytes, the log says"}},
+		"bytes are added": {grow,
+			[]string{"bytes, the log says"}},
+		"a tile of hashes": {func() { flip(filepath.Join(log, hashTile(0, 1, perTile)), 40) },
+			[]string{"tile/8/0/001: was altered: it does not fit its leaves"}},
+		"a tile above": {func() { flip(filepath.Join(log, hashTile(1, 0, 3)), 40) },
+			[]string{"tile/8/1/000.p/3: was altered"}},
+		"a tile of leaves": {func() { flip(filepath.Join(log, leafTile(2, perTile)), 400) },
+			[]string{"tile/8/data/002: was altered: it does not fit its hashes"}},
+		"a tile is gone": {func() { os.Remove(filepath.Join(log, leafTile(0, perTile))) },
+			[]string{"tile/8/data/000: no such file"}},
+		"the checkpoint": {func() { flip(filepath.Join(log, checkpointFile), 60) },
+			[]string{"/checkpoint: "}},
+		"the checkpoint is gone": {func() { os.Remove(filepath.Join(log, checkpointFile)) },
+			[]string{"/checkpoint: no such file"}},
+		"an earlier checkpoint": {func() { flip(filepath.Join(log, keptFile(early.Size)), 60) },
+			[]string{keptFile(early.Size) + ": "}},
+		"it is gone": {func() { os.Remove(filepath.Join(log, keptFile(early.Size))) },
+			[]string{"is missing"}},
+		"the log is gone": {func() { os.RemoveAll(log) },
+			[]string{"the log " + latest.Log + " of the earlier checkpoint is not here"}},
 	} {
 		restore(t, a.root, before)
 		c.do()
@@ -364,8 +383,9 @@ func TestTwoHistoriesOfALogAreNamed(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(a.proof(), keyFile)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the key is not its owner's alone: %v %v", info.Mode(), err)
 	}
+	secret, _, _ := bytes.Cut(key, []byte("\n"))
 	for path, data := range snapshot(t, a.proof()) {
-		if secret, _, _ := bytes.Cut(key, []byte("\n")); filepath.Base(path) != keyFile && bytes.Contains(data, secret) {
+		if filepath.Base(path) != keyFile && bytes.Contains(data, secret) {
 			t.Errorf("%s holds the private key", path)
 		}
 	}
@@ -376,7 +396,8 @@ func TestTwoHistoriesOfALogAreNamed(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte("henro/1 record A-1.warc.gz 0 10 " + strings.Repeat("ab", 32) + " response 2026-11-27T04:00:00Z https://a b\n"))
+	f.Add([]byte("henro/1 record A-1.warc.gz 0 10 " + strings.Repeat("ab", 32) +
+		" response 2026-11-27T04:00:00Z https://a b\n"))
 	f.Add([]byte("henro/1 end A-1.warc.gz 10 1\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if l, err := ParseLeaf(data); err == nil && !bytes.Equal(l.Append(nil), data) {
@@ -386,4 +407,45 @@ func FuzzParse(f *testing.F) {
 			t.Error(c)
 		}
 	})
+}
+
+// What henro check --repair did to files is logged, so that the archive agrees with its log again; by an earlier
+// checkpoint, what it took away is named, and what it moved is not.
+func TestWhatWasMendedIsLogged(t *testing.T) {
+	a := newArchive(t, warc.Gzip)
+	first, second := a.file(50, true), a.file(60, true)
+	a.close()
+	kept := a.newest()
+	var gone Leaf
+	for line := range strings.Lines(a.text()) {
+		if l, err := ParseLeaf([]byte(line)); err == nil && l.File == first && !l.IsEnd && gone.Offset < 2000 {
+			gone = l
+		}
+	}
+	path := filepath.Join(a.folder(), first)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restore(t, "", map[string][]byte{path: slices.Concat(data[:gone.Offset], data[gone.Offset+gone.Length:])})
+	if err := os.Remove(filepath.Join(a.folder(), second)); err != nil {
+		t.Fatal(err)
+	}
+	a.wants(a.check(nil), gone.String()+" was removed", second+": the file is gone")
+	mended, err := Mend(Options{Dir: a.proof(), Archive: a.folder()}, []string{first})
+	if err != nil || len(mended) != 2 {
+		t.Fatal(mended, err)
+	}
+	a.wants(a.check(nil))
+	faults := a.check(kept)
+	a.wants(faults, gone.String()+" was removed when the file was mended", "/page/110?q=ü b at")
+	if len(faults) != 1+1+2*60 {
+		t.Errorf("%d faults: %q", len(faults), faults)
+	}
+	if mended, err := Mend(Options{Dir: a.proof(), Archive: a.folder()}, nil); err != nil || len(mended) != 0 {
+		t.Error(mended, err)
+	}
+	a.open()
+	a.close()
+	a.wants(a.check(nil))
 }

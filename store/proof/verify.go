@@ -14,6 +14,8 @@ import (
 	"strconv"
 
 	"golang.org/x/mod/sumdb/tlog"
+
+	"henro/store/archive/warc"
 )
 
 // Checked says what Check read of a log.
@@ -39,9 +41,17 @@ func Check(dir, archive string, since *Checkpoint, progress func(done, all uint6
 		fault("proof: the log %s of the earlier checkpoint is not here: it was removed, or this is another archive",
 			since.Log)
 	}
+	var all, done uint64
+	there, _ := warc.Files(archive) // for the progress alone
+	for _, path := range there {
+		if info, err := os.Stat(path); err == nil {
+			all += uint64(info.Size())
+		}
+	}
 	checked := make([]Checked, len(names))
 	for i, name := range names {
-		c := &check{archive: archive, dir: filepath.Join(dir, name), fault: fault, progress: progress}
+		c := &check{archive: archive, dir: filepath.Join(dir, name), fault: fault,
+			progress: func(bytes uint64) { done += bytes; progress(min(done, all), all) }}
 		if since != nil && since.Log == name {
 			c.since = since
 		}
@@ -73,7 +83,7 @@ type check struct {
 	archive, dir string
 	since        *Checkpoint
 	fault        Fault
-	progress     func(done, all uint64)
+	progress     func(bytes uint64)
 
 	files  *files
 	said   tree                  // of the hashes in the tiles of level 0
@@ -84,7 +94,6 @@ type check struct {
 	begins map[string]group      // the last leaves of each file
 	moved  map[string]*rewritten // files whose leaves were logged again
 	now    *compared
-	done   uint64
 }
 
 // roots are those of the first leaves, by the tiles of hashes and by those of leaves.
@@ -292,7 +301,7 @@ func (c *check) judge(newest *Checkpoint, kept []*Checkpoint) {
 	}
 	whole := right(end, newest)
 	if !whole {
-		c.fault("%s: its tiles have another root than this checkpoint: tiles were altered, or the log has two histories",
+		c.fault("%s: the tiles have another root than it names: they were altered, or the log has two histories",
 			c.name(checkpointFile))
 	}
 	for _, p := range kept {
@@ -354,9 +363,7 @@ func (c *check) leaf(at int64, l *Leaf) error {
 		c.Records++
 		now.records++
 		err := now.record(l, c.fault)
-		if c.done += uint64(l.Length); c.Records%512 == 0 {
-			c.progress(c.done, c.done)
-		}
+		c.progress(uint64(l.Length))
 		return err
 	}
 	if now.records > l.Records || now.records < l.Records && now.whole {
@@ -512,5 +519,20 @@ func (c *compared) end(l *Leaf, fault Fault) {
 	c.altered(fault)
 	if size := l.Length + c.shift; info.Size() != size {
 		fault("%s: has %d bytes, the log says %d", l.File, info.Size(), l.Length)
+	}
+}
+
+// Print says what was checked, and of which checkpoint a copy should be kept.
+func Print(out io.Writer, checked []Checked, since *Checkpoint, faults int) {
+	for _, c := range checked {
+		if c.Checkpoint == nil {
+			continue
+		}
+		fmt.Fprintf(out, "log      %d files, %d records, until %s\n", c.Files, c.Records, stamp(c.Checkpoint.At))
+		fmt.Fprintf(out, "         keep a copy of %s elsewhere: henro check --since COPY shows later changes\n", c.Path)
+	}
+	if since != nil && faults == 0 {
+		fmt.Fprintf(out, "since    %s nothing of %d leaves of %s was removed or altered\n", stamp(since.At), since.Size,
+			since.Log)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"henro/store/archive/payloads"
 	"henro/store/archive/warc"
 	"henro/store/fingerprint"
+	"henro/store/proof"
 )
 
 // Progress is told how much of something has been read.
@@ -40,12 +41,15 @@ type Result struct {
 	IsHere      bool // there are WARC files
 	ArchivesAll bool // each page that was captured is looked for in them
 
+	Logs    []proof.Checked // of the archive
+	Altered int             // damages that its logs show
+
 	Package *Package // of a WACZ file
 }
 
 // Check looks through the crawl in a directory, which is not running. What a process that died left of its archive is
-// finished; nothing else is written.
-func Check(dir string, progress Progress) (*Result, error) {
+// finished; nothing else is written. since is an earlier checkpoint of its log, or nil.
+func Check(dir string, since *proof.Checkpoint, progress Progress) (*Result, error) {
 	state := filepath.Join(dir, "state")
 	report, err := store.Check(state, func(done, all uint64) { progress("state", done, all) })
 	if err != nil {
@@ -61,10 +65,18 @@ func Check(dir string, progress Progress) (*Result, error) {
 	if err == nil && len(report.Problems) == 0 && a.isHere && r.ArchivesAll {
 		err = a.pages(dir, report.Stats.Visited)
 	}
+	if err == nil {
+		r.Logs, err = proof.Check(proof.Path(a.dir), a.dir, since,
+			func(done, all uint64) { progress("log", done, all) },
+			func(format string, values ...any) { r.Altered++; a.note(format, values...) })
+	}
 	r.take(&a, report.Problems, report.More)
 	r.Advice = "the state is damaged: restore a backup, or begin again with the same seeds"
 	if len(report.Problems) == 0 {
 		r.Advice = a.advice()
+	}
+	if r.Altered > 0 && r.Advice == "" {
+		r.Advice = "what its log shows cannot be mended: another copy of the archive may have it as it was"
 	}
 	return r, err
 }
@@ -83,7 +95,9 @@ func Mend(dir string, progress Progress) (mended []string, err error) {
 	if err := a.reconcile(state); err != nil {
 		return nil, err
 	}
-	err = a.files()
+	if err = a.files(); err == nil {
+		a.relog()
+	}
 	d, unread := reading.ReadDefinition(dir)
 	if err == nil && unread == nil && a.isHere && d.InForce.ArchivesAll && store.Exists(state) {
 		err = a.pages(dir, 0)
@@ -111,6 +125,17 @@ func (a *archive) reconcile(state string) error {
 	return err
 }
 
+// relog has the log say what was mended.
+func (a *archive) relog() {
+	files, err := proof.Mend(proof.Options{Dir: proof.Path(a.dir), Archive: a.dir}, a.rewritten)
+	for _, name := range files {
+		a.mended = append(a.mended, name+": the log of the archive says what is left of it")
+	}
+	if err != nil {
+		a.note("log of the archive: %v", err) // henro check names what is wrong with it
+	}
+}
+
 // maxListed bounds the damages listed.
 const maxListed = 100
 
@@ -136,7 +161,7 @@ type archive struct {
 	repaired []string // of files that a process which died had left open
 	growing  bool     // a process writes
 
-	rewritten bool // records have other places than when they were read
+	rewritten []string // files whose records have other places than when they were read
 }
 
 func (a *archive) note(format string, args ...any) {
@@ -441,7 +466,7 @@ func (a *archive) cutOut(path string, walked warc.Walked) bool {
 		a.note("%s: %v", name, err)
 		return false
 	}
-	a.rewritten = true
+	a.rewritten = append(a.rewritten, name)
 	a.mended = append(a.mended, fmt.Sprintf("%s: its %d whole records were kept", name, walked.Records))
 	return true
 }

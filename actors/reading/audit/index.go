@@ -46,7 +46,7 @@ func (a *archive) merged() {
 		}
 		return nil
 	})
-	if wrong == nil && a.rewritten {
+	if wrong == nil && len(a.rewritten) > 0 {
 		wrong = errors.New("records have other places now")
 	}
 	if missing := len(a.lines) - listed; wrong == nil && missing > 0 && !a.growing {

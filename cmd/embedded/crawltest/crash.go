@@ -106,7 +106,7 @@ func OverCrashes(t *testing.T, web *fakeweb.Web, change func(*master.Options),
 // CheckSound demands that the check of a crawl that has ended finds nothing wrong.
 func CheckSound(t *testing.T, dir string) {
 	t.Helper()
-	r, err := audit.Check(dir, func(string, uint64, uint64) {})
+	r, err := audit.Check(dir, nil, func(string, uint64, uint64) {})
 	if err != nil {
 		t.Error(err)
 	} else if r.Count > 0 {

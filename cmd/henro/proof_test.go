@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"henro/store/archive/cdxj"
+	"henro/store/proof"
+)
+
+// proven is a crawl whose archive is logged, and a copy of the checkpoint.
+func proven(t *testing.T) (dir, file, checkpoint string) {
+	t.Helper()
+	dir, old, index := checked(t)
+	file = filepath.Join(dir, "warc", "HENRO-1.warc.gz")
+	log, err := proof.Options{}, errors.Join(os.Remove(index), os.Rename(old, file), cdxj.IndexFile(file))
+	log.Archive, log.Dir, log.Prefix = filepath.Dir(file), proof.Path(filepath.Dir(file)), "HENRO"
+	l, bad := proof.Open(log)
+	if err := errors.Join(err, bad, l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	newest, err := filepath.Glob(filepath.Join(log.Dir, "*", "checkpoint"))
+	if err != nil || len(newest) != 1 {
+		t.Fatal(newest, err)
+	}
+	checkpoint = filepath.Join(t.TempDir(), "kept")
+	text, err := os.ReadFile(newest[0])
+	if err := errors.Join(err, os.WriteFile(checkpoint, text, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	return dir, file, checkpoint
+}
+
+func TestCheckComparesTheArchiveWithItsLog(t *testing.T) {
+	dir, file, kept := proven(t)
+	out, err := command(t, "check", "--since", kept, dir)
+	if err != nil || !strings.Contains(out, "/checkpoint elsewhere") || !strings.Contains(out, "nothing of ") ||
+		!strings.Contains(out, "clean") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	text, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := command(t, "check", "--since", string(text), dir); err != nil {
+		t.Errorf("by its text: %v: %s", err, out)
+	}
+	for given, says := range map[string]string{"nowhere": "no such file", "a\n\nb": "is no checkpoint",
+		strings.Replace(string(text), "\n", "0\n", 2): "checkpoint"} {
+		if out, err := command(t, "check", "--since", given, dir); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%.20q: %v: %s", given, err, out)
+		}
+	}
+	// The moment in a gzip header, which nothing else covers.
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[5] ^= 1
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err = command(t, "check", dir)
+	if err == nil || !strings.Contains(out, " at 0 was altered") || strings.Contains(out, "clean") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "proof")); err != nil {
+		t.Fatal(err)
+	}
+	out, err = command(t, "check", "--since", kept, dir)
+	if err == nil || !strings.Contains(out, "is not here: it was removed") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
