@@ -33,8 +33,8 @@
 // WebRTC in spite of it). For other browsers, the script that is put into every page takes WebRTC away, from the window
 // of the page and from those that the page makes within itself. There a preconnect remains, and a race: a capture may
 // find a frame of its own that was just loaded before the script of that frame has run. Options.NoScripts closes both.
-// Only HTML runs scripts in a frame. Everything else that is shown there has no origin, nor has the page of an error, so
-// that no capture reaches their windows.
+// Only HTML runs scripts in a frame. Everything else that is shown there has no origin, nor has the page of an error,
+// so that no capture reaches their windows.
 //
 // # Invariants
 //
