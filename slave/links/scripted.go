@@ -14,6 +14,7 @@ import (
 // signs are what was seen of that.
 type signs struct {
 	roots      int  // div elements looked at
+	empty      bool // one of them has a name and nothing in it
 	fetches    bool // scripts fetch, or a framework takes the page over
 	warned     bool // there are words for those who run no scripts
 	unscripted int  // bytes of Document.Text that only they see
@@ -45,6 +46,7 @@ func (s *signs) root(d *Document, end int) {
 	id, _ := d.attr("id")
 	_, rendered := d.attr("data-server-rendered")
 	s.fetches = s.fetches || rendered || isOneOf(id, takenOver)
+	s.empty = s.empty || len(id) > 0 && bytes.HasPrefix(bytes.TrimLeft(d.html[end:], " \t\r\n"), []byte("</"))
 	if isOneOf(id, application) {
 		within := d.html[end:min(end+rootWords, len(d.html))]
 		lt := bytes.IndexByte(within, '<')
@@ -85,7 +87,11 @@ func (s *signs) ofScripts(d *Document) bool {
 			if !s.warned {
 				return false
 			}
-		case outlink.Refresh, outlink.Anchor, outlink.Area, outlink.Form:
+		case outlink.Anchor, outlink.Area, outlink.Form: // the frame around what scripts put there
+			if !s.empty || words >= fewWords {
+				return false
+			}
+		case outlink.Refresh:
 			return false
 		}
 	}

@@ -27,6 +27,10 @@ func TestPagesThatScriptsMake(t *testing.T) {
 		{"nothing at all", `<title>x</title>`, false},
 		{"a picture and a counter", `<img src=a.png><script src=count.js></script>`, false},
 		{"a link and a counter", `<a href=de>Deutsch</a><script src=count.js></script>`, false},
+		{"a link beside an empty element",
+			`<a href=/>Home</a><div id=swagger-ui></div><script src=a.js></script>`, true},
+		{"links and words beside an empty element", `<a href=/>Home</a><p>Words enough to say what it is about</p>
+			<div id=ad></div><script src=a.js></script>`, false},
 		{"frames and a script", `<script src=a.js></script><frameset><frame src=a><frame src=b></frameset>`, false},
 		{"a page that leads on", `<meta http-equiv=refresh content="0; url=a"><script src=a.js></script>`, false},
 		{"navigation alone", `<nav>` + words + `</nav><script src=a.js></script>`, false},
