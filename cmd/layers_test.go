@@ -88,6 +88,7 @@ var pure = []struct{ dir, why, mayImport string }{
 	{"slave/sitemap", "a sitemap or a feed in, entries out, whatever is wrong with it", "golang.org/x/text"},
 	{"slave/owed", "what is owed under a lease is a script", "henro/messages google.golang.org/protobuf"},
 	{"slave/walk", "whole leases of a host are scripts", "henro/messages"},
+	{"slave/render/lacks", "what a shown page lacks in, whether to wait on out", ""},
 	{"slave/walls", "an answer in, a kind of wall out, judged by pages of real form", "henro/messages"},
 	{"slave/charset", "bytes in, text out, the same on every slave", "golang.org/x/text"},
 	{"master/window", "hours are proved by tables", ""},

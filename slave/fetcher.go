@@ -292,7 +292,8 @@ func (f *Fetcher) request(ctx actor.Context, v *walk.Visit) {
 	root, self, client := ctx.ActorSystem().Root, ctx.Self(), f.rules.client
 	l.visit = v
 	if v.Render {
-		f.flying.Go(func() { root.Send(self, f.show(v, l)) })
+		never := f.never(v)
+		f.flying.Go(func() { root.Send(self, f.show(v, l, never)) })
 		return
 	}
 	if f.closes {

@@ -13,6 +13,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/admission"
 	"henro/actors/archivist"
 	"henro/actors/floor"
 	"henro/actors/living"
@@ -26,10 +27,6 @@ import (
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
 )
-
-// maxLacked bounds what a page may lack, one thing after the other as when it is scrolled, while it is shown again and
-// again under one lease.
-const maxLacked = 200
 
 // showFor bounds how long one page waits for the browser and is shown.
 const showFor = 2 * time.Minute
@@ -86,7 +83,7 @@ func scriptsOf(s *Slave, task *messages.HostTask) *render.Lease {
 }
 
 // show has the scripts of a page run, on a goroutine of its own, or takes it from the archive if that is enough.
-func (f *Fetcher) show(v *walk.Visit, l *lane) (m *fetched) {
+func (f *Fetcher) show(v *walk.Visit, l *lane, never func(weburl.URL, string) bool) (m *fetched) {
 	m = &fetched{lane: l}
 	begun := time.Now()
 	defer func() {
@@ -100,7 +97,7 @@ func (f *Fetcher) show(v *walk.Visit, l *lane) (m *fetched) {
 	}()
 	ctx, cancel := context.WithTimeout(f.context, showFor)
 	defer cancel()
-	page, err := f.scripts.Show(ctx, v.URL, v.Attempts)
+	page, err := f.scripts.Show(ctx, v.URL, v.Attempts, never)
 	if err != nil {
 		if !errors.Is(err, render.ErrAbsent) {
 			f.log.WithFields(logrus.Fields{"url": v.URL.String(), "err": err}).Warn("a page cannot be read again")
@@ -115,6 +112,15 @@ func (f *Fetcher) show(v *walk.Visit, l *lane) (m *fetched) {
 	m.response = &fetch.Response{URL: v.URL, Status: page.Status, Header: page.Header, Payload: page.Payload,
 		Body: page.Body, Started: page.At, Took: time.Since(begun)}
 	return m
+}
+
+// never tells what the rules of the crawl, or robots.txt of the host, keep from a page.
+func (f *Fetcher) never(v *walk.Visit) func(weburl.URL, string) bool {
+	own, page := f.walk.Allows(), admission.Page{URL: v.URL.String(), Host: f.task.Host}
+	return func(url weburl.URL, kind string) bool {
+		_, reason := f.links.Link(f.regions, &page, &outlink.Outlink{URL: url.String(), Kind: kindOf(kind)})
+		return reason != admission.None || url.Host() == f.task.Host && !own(url.RequestURI())
+	}
 }
 
 // scripts decides whether those of a page are to be run, or takes in what running them showed.
@@ -145,8 +151,7 @@ func (p *Parser) scripts(m *parse, base weburl.URL, set *messages.LinkSet, found
 		}
 	}
 	attempts := uint32(m.visit.Attempts)
-	goesOn := rendered && len(m.visit.Lacked) < maxLacked && !slices.ContainsFunc(m.page.Missing,
-		func(url string) bool { return slices.Contains(m.visit.Lacked, url) })
+	goesOn := rendered && !m.page.Stuck
 	if rendered && len(m.page.Missing) == 0 || m.page != nil && attempts >= render.Renderings && !goesOn {
 		return
 	}
@@ -160,9 +165,6 @@ func (p *Parser) scripts(m *parse, base weburl.URL, set *messages.LinkSet, found
 		again := *m.visit
 		if again.Task, again.Render = nil, true; !goesOn {
 			again.Attempts++
-		}
-		if m.page != nil {
-			again.Lacked = slices.Concat(again.Lacked, m.page.Missing)
 		}
 		found.render = &again
 	}

@@ -74,8 +74,9 @@ func (l *Lease) Learn(s *living.Sample) []byte {
 
 // Show takes a page from the archive, and has its scripts run: if that is decided, if something has come of what it
 // lacked the last time, and, where it is one to learn from, if the lease has not had enough of those. ErrAbsent: the
-// page is not there.
-func (l *Lease) Show(ctx context.Context, url weburl.URL, attempts uint16) (*Page, error) {
+// page is not there. never is as in Run.
+func (l *Lease) Show(ctx context.Context, url weburl.URL, attempts uint16,
+	never func(weburl.URL, string) bool) (*Page, error) {
 	if l == nil {
 		return nil, ErrAbsent
 	}
@@ -93,7 +94,7 @@ func (l *Lease) Show(ctx context.Context, url weburl.URL, attempts uint16) (*Pag
 		}
 		fallthrough
 	case living.Render:
-		l.Run(ctx, page, l.Behaviour)
+		l.Run(ctx, page, l.Behaviour, never)
 	}
 	return page, nil
 }

@@ -5,8 +5,10 @@
 package render
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -21,6 +23,7 @@ import (
 	"henro/actors/living"
 	"henro/messages/weburl"
 	"henro/slave/browser"
+	"henro/slave/render/lacks"
 	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/fingerprint"
@@ -29,15 +32,17 @@ import (
 // ErrAbsent is returned for a page that this slave has no capture of: another slave has it, or its file was collected.
 var ErrAbsent = errors.New("this slave has no capture of the page")
 
+// errNever is returned for what was asked for, and did not come.
+var errNever = fmt.Errorf("%w, and none will come", ErrAbsent)
+
 const (
 	// maxKnown bounds the URLs whose captures are found: at some 60 bytes each.
 	maxKnown = 2 << 20
 	// maxBody bounds one body that is read for a page, in bytes.
 	maxBody = 64 << 20
 	// maxComing bounds the captures on their way that are waited for, each maxSync at most.
-	maxComing  = 1 << 16
-	maxSync    = 3 * time.Second
-	maxWaiting = 4096
+	maxComing = 1 << 16
+	maxSync   = 3 * time.Second
 	// Wait is how long a page waits for what it is made of, the first time; four times as long each further time.
 	Wait = 5 * time.Second
 )
@@ -61,13 +66,13 @@ type Renderer struct {
 	known   map[uint64]place         // by keyOf; the latest capture
 	archive *captures.Archive        // nil until it is first read
 	coming  map[uint64]chan struct{} // closed once the capture is synced
-	waiting map[uint64][]string      // what pages lacked when they were shown; maxWaiting of them
+	lacks   lacks.Book               // of pages that were shown, by keyOf
 }
 
 // keyOf is the same for URLs that differ in times and random numbers alone: scripts put them there against caches.
 func keyOf(url string) uint64 { return fingerprint.URL(living.WithoutNoise(url)) }
 
-// place is where a capture lies.
+// place is where a capture lies; without a file it will not come.
 type place struct {
 	at     int64 // Unix seconds
 	offset int64
@@ -77,7 +82,7 @@ type place struct {
 // New makes the renderer of an archive, by a browser that it closes in the end.
 func New(b Browser, dir string, log *logrus.Entry) *Renderer {
 	return &Renderer{browser: b, dir: dir, log: log, known: map[uint64]place{},
-		coming: map[uint64]chan struct{}{}, waiting: map[uint64][]string{}}
+		coming: map[uint64]chan struct{}{}}
 }
 
 // Close ends the browser.
@@ -95,14 +100,18 @@ func (r *Renderer) Close() error {
 	return err
 }
 
-// Archived notes a capture that is synced; without a file one that could not be written.
+// Never is when what was asked for, and did not come, counts as archived.
+var Never = time.Unix(0, 0)
+
+// Archived notes a capture that is synced; without a file, and a time, one that could not be written, and with Never
+// that no page needs to wait for it.
 func (r *Renderer) Archived(url string, at time.Time, file string, offset int64) {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if file != "" {
+	if !at.IsZero() {
 		r.note(url, at, file, offset)
 	}
 	key := keyOf(url)
@@ -179,25 +188,14 @@ func (r *Renderer) find(url string) (cdxj.Entry, bool) {
 	return cdxj.Entry{URL: url, At: time.Unix(p.at, 0).UTC(), Filename: p.file.Value(), Offset: p.offset}, true
 }
 
-// Lacks reports that nothing has come of what a page lacked when it was shown last: it would be shown as before.
+// Lacks reports that nothing has come of what a page lacked when it was shown last.
 func (r *Renderer) Lacks(url string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	lacked := r.waiting[keyOf(url)]
-	return len(lacked) > 0 && !slices.ContainsFunc(lacked, func(url string) bool {
+	return r.lacks.Still(keyOf(url), func(url string) bool {
 		_, come := r.known[keyOf(url)]
 		return come
 	})
-}
-
-// lacked notes what a page lacks.
-func (r *Renderer) lacked(url string, missing []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	key := keyOf(url)
-	if delete(r.waiting, key); len(missing) > 0 && len(r.waiting) < maxWaiting {
-		r.waiting[key] = missing
-	}
 }
 
 // Page is what the archive has of a page, and what its scripts made of it.
@@ -210,7 +208,8 @@ type Page struct {
 	At      time.Time // of the capture
 
 	Rendering *browser.Rendering // nil: the scripts were not run
-	Missing   []string           // what the page asked for and the archive has not, in the form of URLs here
+	Missing   []string           // what the page asked for and the archive has not yet, in the form of URLs here
+	Stuck     bool               // it lacked of that before, or too much
 	Err       error              // why the scripts could not be run
 }
 
@@ -224,6 +223,8 @@ func (r *Renderer) Read(ctx context.Context, url weburl.URL) (*Page, error) {
 	e, known := r.find(url.String())
 	if !known {
 		return nil, ErrAbsent
+	} else if e.Filename == "" {
+		return nil, errNever
 	}
 	c, err := a.Read(e)
 	if err != nil {
@@ -234,19 +235,18 @@ func (r *Renderer) Read(ctx context.Context, url weburl.URL) (*Page, error) {
 	for _, f := range c.Header {
 		p.Header.Add(f.Name, f.Value)
 	}
-	if p.Payload, err = io.ReadAll(io.LimitReader(c.Body, maxBody)); err != nil {
-		return nil, errors.Join(ErrAbsent, err)
-	}
-	body, err := captures.Uncoded(strings.NewReader(string(p.Payload)), strings.Join(p.Header["Content-Encoding"], ","))
-	if err != nil {
+	p.Payload, err = io.ReadAll(io.LimitReader(c.Body, maxBody))
+	body, coding := captures.Uncoded(bytes.NewReader(p.Payload), strings.Join(p.Header["Content-Encoding"], ","))
+	if err = errors.Join(err, coding); err != nil {
 		return nil, errors.Join(ErrAbsent, err)
 	}
 	p.Body, err = io.ReadAll(io.LimitReader(body, maxBody))
 	return p, err
 }
 
-// Run has the scripts of a page run, the user's own script behind ours. What goes wrong is in p.Err.
-func (r *Renderer) Run(ctx context.Context, p *Page, behaviour string) {
+// Run has the scripts of a page run, the user's own script behind ours. What goes wrong is in p.Err. never tells of a
+// URL, and of the browser's word for what is asked for, that nobody will ask for it.
+func (r *Renderer) Run(ctx context.Context, p *Page, behaviour string, never func(weburl.URL, string) bool) {
 	var mu sync.Mutex // the browser asks from several goroutines
 	p.Rendering, p.Err = r.browser.Render(ctx, browser.Page{URL: p.URL.String(), Behaviour: behaviour},
 		func(ctx context.Context, q *browser.Request) *browser.Answer {
@@ -258,15 +258,19 @@ func (r *Renderer) Run(ctx context.Context, p *Page, behaviour string) {
 				return nil
 			}
 			part, err := r.Read(ctx, to)
-			if err != nil {
+			if err != nil && !errors.Is(err, errNever) && !never(to, q.Kind) {
 				mu.Lock()
 				defer mu.Unlock()
 				if url := to.String(); !slices.Contains(p.Missing, url) {
 					p.Missing = append(p.Missing, url)
 				}
+			}
+			if err != nil {
 				return nil
 			}
 			return &browser.Answer{Status: part.Status, Header: part.Header, Body: part.Body, At: part.At}
 		})
-	r.lacked(p.URL.String(), p.Missing)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.Stuck = r.lacks.Note(keyOf(p.URL.String()), p.Missing)
 }

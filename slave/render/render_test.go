@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,25 +55,46 @@ func TestReadWaitsForWhatIsComing(t *testing.T) {
 	}
 }
 
-// A page is shown again once something has come of what it lacked.
-func TestAPageLacksUntilSomethingComes(t *testing.T) {
+// asks is a browser whose page asks for some URLs.
+type asks []string
+
+func (a asks) Render(ctx context.Context, _ browser.Page, from browser.Source) (*browser.Rendering, error) {
+	for _, url := range a {
+		from(ctx, &browser.Request{Method: "GET", URL: url, Kind: "fetch"})
+	}
+	return &browser.Rendering{}, nil
+}
+func (asks) Close() error { return nil }
+
+// A page waits for what may come: neither for what nobody will ask for, nor for what was asked for and did not come.
+func TestAPageWaitsForWhatMayComeAlone(t *testing.T) {
+	const page, denied = "http://a.example/", "http://a.example/3"
+	const coming, failed = "http://b.example/1", "http://b.example/2"
 	r := quiet(t.TempDir())
 	defer r.Close()
-	const page = "http://a.example/"
-	if r.Lacks(page) {
-		t.Error("a page that was never shown lacks something")
+	r.browser = asks{coming, failed, denied}
+	r.Archived(failed, Never, "", 0)
+	p := &Page{URL: weburl.MustParse(page)}
+	show := func() { // as from the archive
+		p.Missing = nil
+		r.Run(t.Context(), p, "", func(url weburl.URL, kind string) bool { return kind == "fetch" && url.String() == denied })
 	}
-	r.lacked(page, []string{page + "1", page + "2"})
-	if !r.Lacks(page) {
-		t.Error("nothing has come, and it would be shown")
+	if show(); !slices.Equal(p.Missing, []string{coming}) || p.Stuck || !r.Lacks(page) {
+		t.Errorf("it lacks %v, stuck %v", p.Missing, p.Stuck)
 	}
-	r.Archived(page+"2", time.Now(), "x.warc.gz", 0)
-	if r.Lacks(page) {
-		t.Error("something has come, and it is not shown")
+	if show(); !p.Stuck {
+		t.Error("it lacks the same again, and goes on")
 	}
-	r.lacked(page, nil)
-	if len(r.waiting) > 0 {
-		t.Error("a page that lacks nothing is remembered")
+	if r.Archived(coming, Never, "", 0); r.Lacks(page) {
+		t.Error("it waits for what will not come")
+	}
+	if show(); len(p.Missing) > 0 {
+		t.Errorf("it lacks %v", p.Missing)
+	}
+	r.Archived(failed, time.Now(), "x.warc.gz", 7)
+	r.Archived(failed, Never, "", 0)
+	if e, known := r.find(failed); !known || e.Offset != 7 {
+		t.Error("a capture is forgotten for a failure after it")
 	}
 }
 

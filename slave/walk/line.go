@@ -22,10 +22,9 @@ type Visit struct {
 	Depth     int32
 	Hops      uint32 // redirects
 	Attempts  uint16
-	Requisite uint8    // how far from a page; 0: a page; outlink.PageToo: both
-	Via       string   // of a requisite: the URL that names it; empty: unknown
-	Render    bool     // its scripts are to be run on what is archived: nothing is asked for
-	Lacked    []string // what it lacked when it was shown under this lease
+	Requisite uint8  // how far from a page; 0: a page; outlink.PageToo: both
+	Via       string // of a requisite: the URL that names it; empty: unknown
+	Render    bool   // its scripts are to be run on what is archived: nothing is asked for
 }
 
 // isRequisite reports that it is no page by itself.

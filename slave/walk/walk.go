@@ -342,6 +342,9 @@ func (w *Walk) learn(file *File) {
 // Waits reports that answers wait to be parsed.
 func (w *Walk) Waits() bool { return w.unparsed > 0 }
 
+// Allows returns what robots.txt, as it is known now, allows of paths with their queries, for any goroutine.
+func (w *Walk) Allows() func(requestURI string) bool { return w.known.Robots.Allowed }
+
 // Usage is what the rules say of the use of a page.
 func (w *Walk) Usage(u weburl.URL) []string { return w.known.Robots.Usage(u.RequestURI()) }
 

@@ -1,0 +1,37 @@
+// Package lacks remembers what pages lacked when their scripts were run, so that they are run again once something of
+// it has come, and no more once it will not.
+package lacks
+
+import "slices"
+
+const (
+	maxPages = 4096
+	// maxEver bounds what a page may lack, one thing after the other as when it is scrolled, while it is shown again
+	// and again.
+	maxEver = 200
+)
+
+// Book is what was lacked, by page. The zero value is empty. It is not for use by several goroutines at once.
+type Book struct{ pages map[uint64]lack }
+
+type lack struct{ now, ever []string } // URLs: the last time; each time
+
+// Note notes what a page lacks, and reports that it is stuck: something of it was lacked before, or too much was. Of
+// 4,096 pages it is known; of others it is as if they were shown for the first time.
+func (b *Book) Note(page uint64, missing []string) (stuck bool) {
+	if b.pages == nil {
+		b.pages = map[uint64]lack{}
+	}
+	ever := b.pages[page].ever
+	if delete(b.pages, page); len(missing) > 0 && len(b.pages) < maxPages {
+		b.pages[page] = lack{missing, slices.Concat(ever, missing)}
+	}
+	before := func(url string) bool { return slices.Contains(ever, url) }
+	return len(ever) >= maxEver || slices.ContainsFunc(missing, before)
+}
+
+// Still reports that nothing has come of what a page lacked when it was shown last: it would be shown as before.
+func (b *Book) Still(page uint64, come func(url string) bool) bool {
+	lacked := b.pages[page].now
+	return len(lacked) > 0 && !slices.ContainsFunc(lacked, come)
+}
