@@ -123,6 +123,17 @@ func (f *Fetcher) never(v *walk.Visit) func(weburl.URL, string) bool {
 	}
 }
 
+// failed lets no page wait for what a request did not bring.
+func failed(s *Slave, m *messages.Fact, l *lent) {
+	url, reason := m.GetVisited().GetUrl(), m.GetVisited().GetReason()
+	if m.Rules != nil && l != nil {
+		url, reason = l.host+"/robots.txt", m.Rules.Reason
+	}
+	if reason != messages.Reason_NONE && reason != messages.Reason_NOT_ARCHIVED && reason != messages.Reason_CANCELED {
+		s.renderer.Archived(url, render.Never, "", 0)
+	}
+}
+
 // scripts decides whether those of a page are to be run, or takes in what running them showed.
 func (p *Parser) scripts(m *parse, base weburl.URL, set *messages.LinkSet, found *parsed) {
 	v, s := m.visited, m.scripts

@@ -381,10 +381,7 @@ func (s *Slave) keep(ctx actor.Context, made ...*factMade) {
 		if l := s.leases[m.lease]; l != nil && l.owed.Put(&m.Fact) && m.Message.Visited != nil {
 			s.count(m.Message.Visited)
 		}
-		if v := m.Message.Visited; v != nil && v.Reason != messages.Reason_NONE &&
-			v.Reason != messages.Reason_NOT_ARCHIVED && v.Reason != messages.Reason_CANCELED {
-			s.renderer.Archived(v.Url, render.Never, "", 0)
-		}
+		failed(s, m.Message, s.leases[m.lease])
 	}
 	for _, m := range made {
 		if l := s.leases[m.lease]; l != nil {

@@ -179,6 +179,43 @@ func TestABrowserThatFailsCostsNoPage(t *testing.T) {
 	}
 }
 
+// A page waits neither for what robots.txt and the crawl keep from it, nor for a host that does not answer, and it is
+// learnt from.
+func TestAPageDoesNotWaitForWhatWillNotCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, begun, pages := &shower{shown: map[string]int{}}, time.Now(), map[string]string{
+			"/robots.txt": "Content-Type: text/plain\n\nUser-agent: *\nDisallow: /denied",
+			"/app.js":     "Content-Type: text/javascript\n\nx()",
+		}
+		for i := range 12 {
+			pages[fmt.Sprintf("/item/%d", i)] = fmt.Sprintf(`<a href=/item/%d>next</a><div id=root></div>
+				<script src=/app.js></script><p data-fetch="http://a.example/denied http://a.example/out.json
+				http://dead.example/api.json http://a.example/api/%d.json">`, i+1, i)
+			pages[fmt.Sprintf("/api/%d.json", i)] = "Content-Type: application/json\n\nwords"
+		}
+		answer := crawltest.Pages(pages)
+		site := &crawltest.Site{Adjust: func(o *slave.Options) { o.Shows = s }, Seed: "http://a.example/item/0",
+			Answer: func(path string) (int, string, string) {
+				if strings.Contains(path, "dead.example") {
+					return 0, "", ""
+				}
+				return answer(path)
+			}}
+		site.Crawl(t, t.TempDir(), func(o *master.Options) {
+			o.Fetch.Browser, o.Hosts.Browser = "auto", "auto"
+			o.Hosts.Admission.Requisites = outlink.AllClasses
+			o.Scope.Exclude = []string{"/out"}
+			o.Hosts.Retries = 0
+		})
+		if took := time.Since(begun); took > 3*time.Minute || site.Asked["/denied"]+site.Asked["/out.json"] > 0 {
+			t.Errorf("it took %v; asked for %v", took, site.Asked)
+		}
+		if n := len(s.shown); n > 8 || site.Asked["/api/11.json"] != 1 {
+			t.Errorf("%d pages were shown to learn of what they need: %v", n, s.shown)
+		}
+	})
+}
+
 // What is not to be archived is not shown either: it is asked for once, and its scripts are left alone.
 func TestWhatIsNotArchivedIsNotShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

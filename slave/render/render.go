@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -33,7 +32,7 @@ import (
 var ErrAbsent = errors.New("this slave has no capture of the page")
 
 // errNever is returned for what was asked for, and did not come.
-var errNever = fmt.Errorf("%w, and none will come", ErrAbsent)
+var errNever = errors.Join(ErrAbsent, errors.New("none will come"))
 
 const (
 	// maxKnown bounds the URLs whose captures are found: at some 60 bytes each.
@@ -95,7 +94,6 @@ func (r *Renderer) Close() error {
 	err := r.browser.Close()
 	if r.archive != nil {
 		err = errors.Join(err, r.archive.Close())
-		r.archive = nil
 	}
 	return err
 }
@@ -177,11 +175,20 @@ func (r *Renderer) open() (*captures.Archive, error) {
 	return a, nil
 }
 
+// at returns where the latest capture of a URL lies. Of a host that did not answer for its robots.txt none will come.
+func (r *Renderer) at(url string) (p place, known bool) {
+	if p, known = r.known[keyOf(url)]; !known {
+		p, known = r.known[keyOf(weburl.HostOf(url)+"/robots.txt")]
+		known = known && p.file.Value() == ""
+	}
+	return p, known
+}
+
 // find returns the latest capture of a URL.
 func (r *Renderer) find(url string) (cdxj.Entry, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p, known := r.known[keyOf(url)]
+	p, known := r.at(url)
 	if !known {
 		return cdxj.Entry{}, false
 	}
@@ -193,19 +200,18 @@ func (r *Renderer) Lacks(url string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.lacks.Still(keyOf(url), func(url string) bool {
-		_, come := r.known[keyOf(url)]
+		_, come := r.at(url)
 		return come
 	})
 }
 
 // Page is what the archive has of a page, and what its scripts made of it.
 type Page struct {
-	URL     weburl.URL
-	Status  int
-	Header  http.Header
-	Payload []byte // content coding intact
-	Body    []byte
-	At      time.Time // of the capture
+	URL           weburl.URL
+	Status        int
+	Header        http.Header
+	Payload, Body []byte    // with and without its content coding
+	At            time.Time // of the capture
 
 	Rendering *browser.Rendering // nil: the scripts were not run
 	Missing   []string           // what the page asked for and the archive has not yet, in the form of URLs here
@@ -258,17 +264,16 @@ func (r *Renderer) Run(ctx context.Context, p *Page, behaviour string, never fun
 				return nil
 			}
 			part, err := r.Read(ctx, to)
-			if err != nil && !errors.Is(err, errNever) && !never(to, q.Kind) {
-				mu.Lock()
-				defer mu.Unlock()
-				if url := to.String(); !slices.Contains(p.Missing, url) {
-					p.Missing = append(p.Missing, url)
-				}
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				return &browser.Answer{Status: part.Status, Header: part.Header, Body: part.Body, At: part.At}
 			}
-			if err != nil {
-				return nil
+			waits := !errors.Is(err, errNever) && !never(to, q.Kind)
+			if url := to.String(); waits && !slices.Contains(p.Missing, url) {
+				p.Missing = append(p.Missing, url)
 			}
-			return &browser.Answer{Status: part.Status, Header: part.Header, Body: part.Body, At: part.At}
+			return nil
 		})
 	r.mu.Lock()
 	defer r.mu.Unlock()
