@@ -77,7 +77,8 @@ func TestAPageWaitsForWhatMayComeAlone(t *testing.T) {
 	p := &Page{URL: weburl.MustParse(page)}
 	show := func() { // as from the archive
 		p.Missing = nil
-		r.Run(t.Context(), p, "", func(url weburl.URL, kind string) bool { return kind == "fetch" && url.String() == denied })
+		never := func(url weburl.URL, kind string) bool { return kind == "fetch" && url.String() == denied }
+		r.Run(t.Context(), p, "", never)
 	}
 	if show(); !slices.Equal(p.Missing, []string{coming}) || p.Stuck || !r.Lacks(page) {
 		t.Errorf("it lacks %v, stuck %v", p.Missing, p.Stuck)
