@@ -105,7 +105,7 @@ settled() { find "$dir/collected/warc" -name '*.warc.gz' 2>/dev/null | wc -l; }
 at; work
 grep -E '//(git|sqlite|policy)[.]' "$dir/sites/seeds.txt" >"$dir/few.txt"
 "$dir/bin/henro-master" --key "$dir/key" --dir "$dir/master" --gossip "$gossip" --actors 127.0.0.1:17792 --name master --log-level error --listen-http off \
-	"${flags[@]:0:${#flags[@]}-4}" --contact lab@example.org --delay 20ms --lease 10s --seeds "$dir/few.txt" >/dev/null &
+	"${flags[@]:0:${#flags[@]}-4}" --contact lab@example.org --delay 20ms --fetch-timeout 10s --seeds "$dir/few.txt" >/dev/null &
 master=$!
 for round in 1 2; do
 	until [ "$(settled)" -ge $((2 * round)) ] || ! kill -0 "$master" 2>/dev/null; do sleep 0.1; done

@@ -16,10 +16,6 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 	f.Float64Var(&o.Aim, "aim", o.Aim,
 		"revisit interval in mean intervals between changes: with 1, 63 of 100 visits find a change; smaller finds "+
 			"more of the versions with more visits")
-	f.Var(&o.Objective, "objective",
-		"what the visits of a host's pages are shared out for: versions (as many as possible are captured), freshness "+
-			"(as many pages as possible are as they are now) or age (no page "+
-			"falls far behind)")
 	f.Var(estimatorFlag{o}, "estimator",
 		"how the mean interval between changes is estimated: drift, eq4 (equation (4) of the paper, forgetting 0.90 a "+
 			"visit) or eq4-cumulative (nothing forgotten)")
@@ -45,6 +41,9 @@ func (o *Options) Settings() []Setting {
 	copied.Flags(f)
 	var all []Setting
 	f.VisitAll(func(f *pflag.Flag) { all = append(all, Setting{f.Name, f.Value.String()}) })
+	if o.Objective != Versions {
+		all = append(all, Setting{"relief", o.Objective.String()})
+	}
 	return all
 }
 

@@ -24,7 +24,7 @@ func TestSpansAreReadAsTheyAreWritten(t *testing.T) {
 	}
 	o := revisit.DefaultOptions()
 	for _, s := range o.Settings() {
-		if want := map[string]string{"aim": "1", "objective": "versions", "estimator": "drift",
+		if want := map[string]string{"aim": "1", "estimator": "drift",
 			"revisit-min": "10m", "revisit-max": "400d",
 			"revisit-first": "1d-14d", "revisit-near": "3", "revisit-singular": "2"}[s.Name]; s.Value != want {
 			t.Errorf("%s is %q, want %q", s.Name, s.Value, want)

@@ -9,22 +9,20 @@ import (
 
 // words are the values of the flags that take one of a few; the meaning of each flag names them.
 var words = map[string][]string{
-	"scope":            {"host", "domain", "prefix", "any"},
-	"profile":          {"polite", "archive"},
-	"politeness":       {"host", "ip", "domain"},
-	"mime":             {"all", "html"},
-	"near":             {"off", "mark"},
-	"url-rules":        {"off", "learn", "apply"},
-	"sitemaps":         {"auto", "on", "off"},
-	"aliases":          {"off", "mark"},
-	"relief":           {"none", "stretch", "delay", "optimal", "template"},
-	"objective":        {"versions", "freshness", "age"},
-	"estimator":        {"drift", "eq4", "eq4-cumulative"},
-	"frontier":         {"host", "ranked", "thesis", "thesis-whole"},
-	"order":            {"breadth", "inlinks", "opic"},
-	"log-level":        {"error", "warn", "info", "debug", "trace"},
-	"warc-compression": {"gzip", "zstd", "none"},
-	"progress":         {"auto", "off"},
+	"scope":      {"host", "domain", "prefix", "any"},
+	"profile":    {"polite", "archive"},
+	"politeness": {"host", "ip", "domain"},
+	"mime":       {"all", "html"},
+	"near":       {"off", "mark"},
+	"url-rules":  {"off", "learn", "apply"},
+	"sitemaps":   {"auto", "on", "off"},
+	"aliases":    {"off", "mark"},
+	"relief":     {"none", "stretch", "delay", "optimal", "freshness", "age", "template"},
+	"estimator":  {"drift", "eq4", "eq4-cumulative"},
+	"frontier":   {"host", "ranked", "thesis", "thesis-whole"},
+	"order":      {"breadth", "inlinks", "opic"},
+	"log-level":  {"error", "warn", "info", "debug", "trace"},
+	"progress":   {"auto", "off"},
 }
 
 // complete lets a shell complete the values of flags: one of a few words, or a directory.

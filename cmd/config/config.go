@@ -77,10 +77,14 @@ func Code(err error) int {
 // gone are settings that an earlier version had, each with what takes its place. Where a file has one, it is said and
 // left out.
 var gone = map[string]string{
-	"bot-agent":       "a line Signature-Agent: URL of the FILE of --bot-key names the directory",
-	"requisite-delay": "--delay is for requisites too, and --parallel HOST=N for hosts whose operators consent",
-	"warc-metadata":   "language, title and links are in the state: henro export, henro sql",
-	"warc-prefix":     "the names of WARC files begin with " + WARCPrefix,
+	"bot-agent":        "a line Signature-Agent: URL of the FILE of --bot-key names the directory",
+	"lease":            "it is as long as --fetch-timeout, 6s to 1m",
+	"objective":        "--relief freshness and --relief age share visits out for these, optimal for versions",
+	"requisite-delay":  "--delay is for requisites too, and --parallel HOST=N for hosts whose operators consent",
+	"retry-wait":       "twelve times --delay, 1s to 1m",
+	"warc-compression": "each record is a gzip member, which every tool reads",
+	"warc-metadata":    "language, title and links are in the state: henro export, henro sql",
+	"warc-prefix":      "the names of WARC files begin with " + WARCPrefix,
 }
 
 // EnvironmentPrefix is before every setting in the environment.

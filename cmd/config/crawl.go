@@ -50,7 +50,6 @@ type Crawl struct {
 	OwnHosts     bool
 	Profile      string
 	Retries      int
-	RetryWait    time.Duration
 	Patience     time.Duration
 	Fetch        *messages.FetchRules
 	AllowPrivate Networks // of Fetch
@@ -71,7 +70,6 @@ type Crawl struct {
 	URLRules     string
 	Aliases      string
 	PageBudget   int
-	LeaseFor     time.Duration
 	Topic        []string // files
 	Frontier     string
 	Order        string
@@ -108,8 +106,6 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		fmt.Sprintf("how many requests may be under way at once, %d at most, where the operator of a host consents: "+
 			"`HOST=N`, with HOST as for --cookies (repeatable)", politeness.MaxParallel))
 	f.IntVar(&c.Retries, "retries", o.Hosts.Retries, "failed visits of a page before it is given up")
-	f.DurationVar(&c.RetryWait, "retry-wait", o.Hosts.RetryWait,
-		"time before the first retry; doubled for each further one")
 	f.DurationVar(&c.Patience, "patience", o.Hosts.Patience,
 		"longest rest of a failing host that the crawl waits for; if the host asks for more, its pages are given up. "+
 			"0 is no limit, and there is none with --continuous")
@@ -143,8 +139,9 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 			"--continuous, follow what they say has changed: on, off, or auto, which is on with --continuous (without "+
 			"it --depth alone says what is reached)")
 	f.StringVar(&c.Relief, "relief", o.Hosts.Relief.String(),
-		"what is done when the pages of a host ask for more visits than it bears: none, stretch, delay, optimal or "+
-			"template")
+		"what is done when the pages of a host ask for more visits than it bears: none, stretch, delay, template, or "+
+			"shared out so that as many versions as possible are captured (optimal), as many pages as possible are as "+
+			"they are now (freshness) or no page falls far behind (age)")
 	c.Revisit = o.Hosts.Revisit
 	c.Revisit.Flags(f)
 	f.StringVar(&c.Near, "near", "off",
@@ -168,12 +165,18 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"visit first what is about the topic in `FILE`: one term a line, in any language, optional weight=N behind "+
 			"it, or an example page in HTML (repeatable); without --continuous and --again this is --frontier ranked, "+
 			"unless another is given")
-	f.DurationVar(&c.LeaseFor, "lease", o.LeaseFor,
-		"how long a slave may be silent before its hosts are given to others")
 }
 
 // thesis is the policy under which hosts take turns, and tasks drawn at random say which of their pages are visited.
 const thesis = "thesis"
+
+// leastLease is how long a slave may be silent at least; else it is as long as one fetch may take, up to the default.
+const leastLease = 6 * time.Second
+
+// retryWait is the time before the first retry: twelve times that between requests.
+func (c *Crawl) retryWait() time.Duration {
+	return min(max(12*c.Delay, time.Second), host.DefaultOptions().RetryWait)
+}
 
 // taskURLs are the URLs of a task of --frontier thesis.
 const taskURLs = 3
@@ -243,13 +246,12 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	o.Hosts.Browser = o.Fetch.Browser
 	o.Hosts.Again, o.RoundEvery = c.Again, c.Every
 	o.Hosts.Continuous, o.Hosts.Retries, o.Hosts.RetryWait, o.Hosts.Patience, o.Hosts.PageBudget = c.Continuous,
-		c.Retries, c.RetryWait, c.Patience, c.PageBudget
-	if o.Hosts.Relief, err = politeness.ParseRelief(c.Relief); err != nil {
-		return o, Usage("--relief: %v", err)
-	}
-	o.Hosts.Revisit = c.Revisit
-	if c.Revisit.Objective != revisit.Versions && o.Hosts.Relief != politeness.Optimal {
-		return o, Usage("--objective %s needs --relief optimal, which shares visits out for it", &c.Revisit.Objective)
+		c.Retries, c.retryWait(), c.Patience, c.PageBudget
+	o.Hosts.Revisit, o.Hosts.Relief = c.Revisit, politeness.Optimal
+	if err := o.Hosts.Revisit.Objective.Set(c.Relief); err != nil {
+		if o.Hosts.Relief, err = politeness.ParseRelief(c.Relief); err != nil {
+			return o, Usage("--relief: %v; or freshness or age", err)
+		}
 	}
 	if o.Hosts.Revisit.Min < time.Minute {
 		return o, Usage("--revisit-min %v: want 1m or more, which is what the time queue resolves", c.Revisit.Min)
@@ -281,7 +283,8 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if !o.Fetch.Near && !o.Hosts.Aliases {
 		o.Store.Contents = 0
 	}
-	o.MaxPages, o.MaxBytes, o.For, o.LeaseFor = c.Pages, uint64(c.Bytes), c.For, c.LeaseFor
+	o.MaxPages, o.MaxBytes, o.For = c.Pages, uint64(c.Bytes), c.For
+	o.LeaseFor = min(max(time.Duration(c.Fetch.FetchTimeoutNs), leastLease), o.LeaseFor)
 	o.Frontier.Policy, o.Order = frontier.Policy(c.Frontier), frontier.Order(c.Order)
 	if policy, whole := strings.CutSuffix(c.Frontier, "-whole"); policy == thesis {
 		o.Frontier.Policy, o.TaskURLs, o.Whole = frontier.PolicyHost, taskURLs, whole
@@ -352,7 +355,7 @@ func (c *Crawl) politeness(delayIsGiven bool) (o politeness.Options, err error) 
 			o.LargeHostFloor = 0
 		}
 	}
-	o.BackoffBase = max(c.RetryWait, time.Second)
+	o.BackoffBase = c.retryWait()
 	o.BackoffCap = max(o.BackoffCap, o.BackoffBase)
 	if err := o.Validate(); err != nil {
 		return o, Usage("%v", err)

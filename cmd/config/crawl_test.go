@@ -29,7 +29,7 @@ func crawlOptions(t *testing.T, yaml string, flags ...string) (master.Options, e
 
 func TestEverySettingOfTheTimetableIsReachable(t *testing.T) {
 	o, err := crawlOptions(t, "estimator: eq4-cumulative\n",
-		"--aim=0.5", "--objective=age", "--revisit-min=1m", "--revisit-max=2w", "--revisit-first=90m-1d12h")
+		"--aim=0.5", "--relief=age", "--revisit-min=1m", "--revisit-max=2w", "--revisit-first=90m-1d12h")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestEverySettingOfTheTimetableIsReachable(t *testing.T) {
 		"--revisit-max=-7d":         "no span",
 		"--aim=0":                   "aim 0",
 		"--aim=NaN":                 "aim NaN",
-		"--objective=speed":         "want versions",
+		"--relief=speed":            "or freshness or age",
 		"--estimator=eq5":           "want drift",
 		"--revisit-max=99999999999": "no span",
 	} {

@@ -21,7 +21,8 @@ import (
 // default. The rules go to every slave as they are.
 func fetchFlags(f *pflag.FlagSet, r *messages.FetchRules, private *Networks) {
 	f.DurationVar((*time.Duration)(&r.FetchTimeoutNs), "fetch-timeout", time.Duration(r.FetchTimeoutNs),
-		"hard total time of one fetch, from dial to last byte")
+		"hard total time of one fetch, from dial to last byte; a slave may be silent for as long, 6s to 1m, before "+
+			"its hosts are given to others")
 	f.Var((*Bytes)(&r.MaxBody), "max-body", "largest body kept; the rest is cut off")
 	f.StringArrayVar(&r.Resolve, "resolve", nil, "where a name lives, as in curl: `HOST:PORT:ADDR` (repeatable)")
 	f.StringVar(&r.Dns, "dns", "", "ask this resolver instead of the system's (`ADDR[:PORT]`)")

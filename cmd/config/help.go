@@ -92,13 +92,13 @@ func (c *Crawl) Groups() []Group {
 			"requisites", "topic-min", "lang")},
 		{"What to leave out", pick("mime", "obey", "stop-after", "traps", "host-pages")},
 		{"How politely", pick("contact", "delay", "i-own-these-hosts", "profile", "politeness",
-			"parallel", "retries", "retry-wait", "patience", "window")},
+			"parallel", "retries", "patience", "window")},
 		{"When to come back", pick("continuous", "again", "every", "revisit-min",
-			"revisit-max", "revisit-first", "aim", "objective", "relief", "estimator")},
+			"revisit-max", "revisit-first", "aim", "relief", "estimator")},
 		{"How to fetch", pick("fetch-timeout", "max-body", "resolve", "dns", "allow-private",
 			"verify-tls", "http1", "proxy", "browser", "render", "behaviour")},
 		{"Sites that want more", pick("header", "basic", "cookies", "bot-key")},
 		{"When to end", pick("pages", "for", "bytes")},
-		{"How to work", pick("frontier", "order", "topic", "near", "url-rules", "aliases", "page-budget", "lease")},
+		{"How to work", pick("frontier", "order", "topic", "near", "url-rules", "aliases", "page-budget")},
 	}
 }

@@ -215,7 +215,6 @@ const WARCPrefix = "henro"
 type Work struct {
 	Connections int
 	WARCSize    Bytes
-	Compression warc.Compression
 	Dedup       bool
 	DedupFrom   []string
 	BrowserPath string
@@ -226,8 +225,6 @@ func (w *Work) Register(f *pflag.FlagSet) {
 	f.IntVar(&w.Connections, "connections", DefaultConnections, "requests that this slave has under way at once")
 	w.WARCSize = 1e9
 	f.Var(&w.WARCSize, "warc-size", "a WARC file is closed and another begun at this size")
-	f.TextVar(&w.Compression, "warc-compression", warc.Gzip,
-		"how each record is packed: gzip, which every tool reads, zstd or none")
 	f.BoolVar(&w.Dedup, "dedup", true,
 		"write a payload that this slave has archived under another URL as a revisit record that names that capture")
 	f.StringArrayVar(&w.DedupFrom, "dedup-from", nil, "do so for payloads of an earlier crawl, too: a CDXJ, WARC "+
@@ -279,7 +276,6 @@ func (w *Work) Options(dir string, unread func(what string)) (slave.Options, err
 	o.Browser.Path = w.BrowserPath
 	a := &o.Archive.Writer
 	a.Dir, a.Prefix, a.MaxFile = filepath.Join(dir, "warc"), WARCPrefix, int64(w.WARCSize)
-	a.Records.Compression = w.Compression
 	o.Archive.Proof = proof.Path(a.Dir)
 	a.Info = ArchiveInfo()
 	if err := warc.MakeDir(a.Dir); err != nil {

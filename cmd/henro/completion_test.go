@@ -21,9 +21,9 @@ func TestEveryShellIsHelpedToCompleteOurCommands(t *testing.T) {
 	}
 	for flag, want := range map[string]string{
 		"scope": "host domain prefix any", "frontier": "host ranked thesis thesis-whole",
-		"order": "breadth inlinks opic", "relief": "none stretch delay optimal template",
+		"order": "breadth inlinks opic", "relief": "none stretch delay optimal freshness age template",
 		"mime": "all html", "politeness": "host ip domain", "profile": "polite archive",
-		"log-level": "error warn info debug trace", "warc-compression": "gzip zstd none",
+		"log-level": "error warn info debug trace",
 	} {
 		said, err := command(t, "__complete", "crawl", "--"+flag, "")
 		if words, _, _ := strings.Cut(said, "\n:"); err != nil || words != strings.ReplaceAll(want, " ", "\n") {

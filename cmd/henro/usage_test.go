@@ -130,8 +130,6 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 			"error, warn, info, debug or trace"},
 		{"a progress that is none", append(private, "--progress", "x", "http://a.test/"), "auto or off"},
 		{"requisites of no class", append(private, "--requisites", "x", "http://a.test/"), "image, style, script"},
-		{"a compression that is none", append(private, "--warc-compression", "x", "http://a.test/"),
-			"gzip, zstd and none"},
 		{"a token that is not there", []string{"crawl", "--allow-private", "--token-file", "none", "http://a.test/"},
 			"--token-file"},
 		{"a depth that is too large", append(private, "--depth", "300", "http://a.test/"), "want at most 126, or -1"},

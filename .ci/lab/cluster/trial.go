@@ -254,8 +254,8 @@ func (n *node) command() []string {
 			arguments = append(arguments, "--join", netip.AddrPortFrom(n.join, gossipPort).String())
 		}
 		return append(arguments, "--config", t.config, "--seeds", t.path("seeds.txt"), "--allow-private",
-			"--delay", t.o.delay.String(), "--lease", t.o.lease.String(), "--depth", fmt.Sprint(depth), "--retry-wait",
-			"1s", "--page-budget", "40")
+			"--delay", t.o.delay.String(), "--fetch-timeout", t.o.lease.String(), "--depth",
+			fmt.Sprint(depth), "--page-budget", "40")
 	}
 	if len(t.masters) == 1 {
 		arguments = append(arguments, "--join", netip.AddrPortFrom(t.master.lan, gossipPort).String())

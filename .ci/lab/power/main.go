@@ -184,10 +184,7 @@ func (l *lab) commands(dir string) [][]string {
 	said := func(program, folder string, more ...string) []string {
 		return append([]string{filepath.Join(l.bin, program), "--dir", filepath.Join(dir, folder)}, more...)
 	}
-	archive := strings.Fields("--connections 8 --warc-size 1MiB --warc-compression none")
-	if l.name != "crawl" {
-		archive[5] = "gzip"
-	}
+	archive := strings.Fields("--connections 8 --warc-size 1MiB")
 	crawl := append(strings.Fields("--listen-http off --allow-private --delay 30ms --requisites off"),
 		"--depth", fmt.Sprint(depth))
 	for _, line := range l.listening.Resolve() {
@@ -207,7 +204,7 @@ func (l *lab) commands(dir string) [][]string {
 		said("henro-slave", "slave", slices.Concat(archive, meet("slave", l.ports[2],
 			"--listen-http off --gossip 127.0.0.1:0 --join "+gossip))...),
 		said("henro-master", "master",
-			slices.Concat(meet("master", l.ports[1], "--lease 6s --gossip "+gossip), crawl)...),
+			slices.Concat(meet("master", l.ports[1], "--fetch-timeout 6s --gossip "+gossip), crawl)...),
 	}
 }
 

@@ -34,21 +34,6 @@ var suffixes = [...]string{Gzip: ".warc.gz", None: ".warc", Zstd: ".warc.zst"}
 // Suffix returns the end of the names of files packed this way.
 func (c Compression) Suffix() string { return suffixes[c] }
 
-var compressionNames = [...]string{Gzip: "gzip", None: "none", Zstd: "zstd"}
-
-// MarshalText returns the name of a way of packing.
-func (c Compression) MarshalText() ([]byte, error) { return []byte(compressionNames[c]), nil }
-
-// UnmarshalText reads gzip, zstd or none.
-func (c *Compression) UnmarshalText(name []byte) error {
-	i := slices.Index(compressionNames[:], string(name))
-	if i < 0 {
-		return fmt.Errorf("compression %q is none of gzip, zstd and none", name)
-	}
-	*c = Compression(i)
-	return nil
-}
-
 // CutSuffix returns the name of a finished WARC file without what says how it is packed, and reports whether it is one.
 func CutSuffix(name string) (stem string, ok bool) {
 	for _, suffix := range suffixes {

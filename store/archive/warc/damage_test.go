@@ -317,10 +317,3 @@ func TestFoldersAreMade(t *testing.T) {
 		}
 	}
 }
-
-func TestCompressionsHaveNames(t *testing.T) {
-	var c warc.Compression
-	if err := c.UnmarshalText([]byte("lzma")); err == nil {
-		t.Errorf("lzma is %v", c)
-	}
-}
