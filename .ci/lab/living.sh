@@ -4,11 +4,14 @@
 #
 #   living.sh              three sites that need little of npm, some two minutes
 #   living.sh all          fifteen sites, and one of 2,000 pages; some fifteen minutes, and 400 MB of packages
+#   living.sh big          the large site alone: what share is rendered, and pages/s of all ways
+#   living.sh kill         three sites, while Chromium and henro are killed in the middle and go on
 #   living.sh NAME…        these sites: see living/make.mjs
 #
 # BROWSER=off,auto         ways of crawling (three: off; the large site: all too)
 # PAGES=20                 of a site that are compared (three: 6)
 # BIG=2000                 pages of the large site
+# SOME=300                 of these that --browser all visits: its pages/s do not depend on how many there are
 # BARS=off                 what is missed is no failure
 # CACHE=FOLDER             for packages and sites, which are made anew only when what makes them has changed
 set -euo pipefail
@@ -28,6 +31,7 @@ all)
 	large=${BIG:-2000}
 	;;
 big) set -- && large=${BIG:-2000} ;;
+kill) set -- vitepress react manual && PAGES=${PAGES:-6} BROWSER=${BROWSER:-auto} KILL=-kill ;;
 esac
 
 # what of npm the sites need; three sites need esbuild and React alone
@@ -79,10 +83,10 @@ if [ $# -gt 0 ]; then
 	small=$large large=
 	sites=$(made "$@")
 	large=$small
-	judge "$sites" -browser "${BROWSER:-off,auto}" -pages "${PAGES:-20}"
+	judge "$sites" -browser "${BROWSER:-off,auto}" -pages "${PAGES:-20}" ${KILL:+"$KILL"}
 fi
 if [ -n "$large" ]; then # as fast as it goes, in all ways
 	sites=$(made big)
-	judge "$sites" -browser "${BROWSER:-off,auto,all}" -pages "${PAGES:-20}" -delay 0 -limit 30m
+	judge "$sites" -browser "${BROWSER:-off,auto,all}" -pages "${PAGES:-20}" -delay 0 -limit 30m -some "${SOME:-300}"
 fi
 exit $failed

@@ -74,6 +74,7 @@ func (r *row) add(o *row) {
 	m, n := &r.manners, o.manners
 	m.Requests, m.Robots, m.Excluded = m.Requests+n.Requests, m.Robots+n.Robots, m.Excluded+n.Excluded
 	m.Guarded, m.Twice, m.Early = m.Guarded+n.Guarded, m.Twice+n.Twice, m.Early+n.Early
+	m.Lost += n.Lost
 }
 
 // tabs is how many pages are looked at side by side, each in a browser of its own: most of a look is waiting.
@@ -122,6 +123,9 @@ func (l *lab) try(ctx context.Context, s *Site, way string) (*row, error) {
 		return nil, err
 	}
 	r.notes = append(r.notes, r.manners.worst...)
+	if r.manners.Lost > 0 {
+		r.note("%d asked again, since they came at most %v before henro was killed", r.manners.Lost, lostWithin)
+	}
 	if len(r.manners.Agents) > 1 {
 		r.notes = append(r.notes, fmt.Sprintf("%d user agents: %q", len(r.manners.Agents), r.manners.Agents))
 	}
@@ -410,13 +414,16 @@ func (l *lab) large(rows []*row) {
 			of[r.way] = r
 		}
 	}
-	auto, all := of["auto"], of["all"]
+	auto, all, off := of["auto"], of["all"], of["off"]
 	if auto == nil {
 		return
 	}
 	l.say(float64(auto.rendered) <= fewRendered*float64(auto.visits), true,
 		"big: %s %% of %d visits rendered: %g at most are wanted", share(auto.rendered, auto.visits), auto.visits,
 		100*fewRendered)
+	if off != nil {
+		fmt.Printf("      big: %.2f of the pages/s of rendering nothing\n", auto.rate()/off.rate())
+	}
 	if all != nil {
 		l.say(auto.rate() >= faster*all.rate(), true,
 			"big: %.1f times the pages/s of rendering everything: %d are wanted", auto.rate()/all.rate(), faster)

@@ -2,7 +2,7 @@
 // opened live and in henro replay, and words, pixels and requests are compared. The servers' own log says how the crawl
 // behaved.
 //
-//	living -dir DIR -henro PROGRAM -sites FOLDER [-browser off,auto] [-pages 20] [-delay 50ms] [NAME…]
+//	living -dir DIR -henro PROGRAM -sites FOLDER [-browser off,auto] [-pages 20] [-delay 50ms] [-kill] [NAME…]
 //
 // FOLDER is what make.mjs made. It prints a row for each site and each way of crawling, and writes a report with
 // pictures of each into DIR. The exit code is 1 if a crawl misbehaved, or missed a bar while -bars is on.
@@ -30,7 +30,8 @@ type lab struct {
 	path                       string // of Chromium
 	port                       int
 	delay, limit               time.Duration
-	bars                       bool
+	bars, kill                 bool
+	some                       int // pages of a site that --browser all is to visit; 0: all
 	options                    qa.Options
 	all                        []*Site
 	web                        *Web
@@ -48,6 +49,8 @@ func main() {
 	flag.IntVar(&l.port, "port", 8480, "of the sites, which make.mjs was told too")
 	flag.DurationVar(&l.delay, "delay", 50*time.Millisecond, "of the crawl: --delay")
 	flag.DurationVar(&l.limit, "limit", 10*time.Minute, "of one crawl")
+	flag.BoolVar(&l.kill, "kill", false, "kill -9 Chromium and henro in the middle, and go on")
+	flag.IntVar(&l.some, "some", 0, "pages that a crawl with --browser all visits at most; 0: all")
 	bars := flag.String("bars", "on", "off: what is missed is printed, and no failure")
 	flag.Parse()
 	l.bars = *bars != "off"
@@ -158,14 +161,32 @@ func (l *lab) crawl(ctx context.Context, s *Site, way, dir string) (time.Duratio
 	if way != "off" {
 		arguments = append(arguments, "--browser", way, "--browser-path", l.path)
 	}
+	if way == "all" && l.some > 0 {
+		arguments = append(arguments, "--pages", strconv.Itoa(l.some))
+	}
 	ctx, cancel := context.WithTimeout(ctx, l.limit)
 	defer cancel()
 	l.web.take()
 	start := time.Now()
-	cmd := exec.CommandContext(ctx, l.henro, append(arguments, l.root(s)+"/")...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = time.Minute
-	out, err := cmd.CombinedOutput()
+	command := func() *exec.Cmd {
+		cmd := exec.CommandContext(ctx, l.henro, append(arguments, l.root(s)+"/")...)
+		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+		cmd.WaitDelay = time.Minute
+		return cmd
+	}
+	var killed kills
+	var out []byte
+	var err error
+	if l.kill {
+		killed, out, err = l.killing(ctx, command, dir)
+		fmt.Printf("      %s, --browser %s: %s\n", s.Name, way, &killed)
+		if ctx.Err() == nil {
+			l.say(killed.henro > 0 && (way == "off" || killed.chromium > 0), true,
+				"%s, --browser %s: both were killed", s.Name, way)
+		}
+	} else {
+		out, err = command().CombinedOutput()
+	}
 	took := time.Since(start)
 	if ctx.Err() != nil { // what it has is judged all the same
 		l.say(false, true, "%s, --browser %s: the crawl is not over after %v", s.Name, way, l.limit)
@@ -174,7 +195,7 @@ func (l *lab) crawl(ctx context.Context, s *Site, way, dir string) (time.Duratio
 	if err != nil {
 		return 0, Manners{}, fmt.Errorf("henro crawl: %w\n%s", err, out)
 	}
-	return took, judge(l.web.take(), l.delay), nil
+	return took, judge(l.web.take(), l.delay, &killed), nil
 }
 
 // visits are the pages that a crawl visited, and those that a browser rendered.

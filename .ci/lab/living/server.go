@@ -59,6 +59,13 @@ func (w *Web) take() []asked {
 	return came
 }
 
+// count is how many requests came since take was called last.
+func (w *Web) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.came)
+}
+
 // serve starts a server for each site until the process ends.
 func (w *Web) serve(dir string, sites []*Site, port int) error {
 	listen := func(address string, h http.Handler) error {
@@ -179,6 +186,7 @@ func words(seed string) string {
 // Manners is what the log of the servers says of a crawl.
 type Manners struct {
 	Requests, Robots, Excluded, Guarded, Twice, Early int
+	Lost                                              int // asked again, since a kill may have lost the answer
 	Agents                                            []string
 	worst                                             []string // a few of each, for people
 }
@@ -191,13 +199,13 @@ func (m Manners) ok() bool { return m.Robots+m.Excluded+m.Guarded+m.Twice+m.Earl
 const pacing = 0.9
 
 // judge counts what a crawl asked for that it may not, twice, or too early. A host is asked for robots.txt once too.
-func judge(came []asked, delay time.Duration) Manners {
+func judge(came []asked, delay time.Duration, killed *kills) Manners {
 	m := Manners{Requests: len(came)}
 	type question struct {
 		host, method, path string
 		body               [sha256.Size]byte
 	}
-	seen := map[question]int{}
+	seen := map[question]time.Time{} // when it came last
 	last := map[string]asked{}
 	note := func(n *int, what string, a asked) {
 		if *n++; *n <= 3 {
@@ -214,9 +222,12 @@ func judge(came []asked, delay time.Duration) Manners {
 			note(&m.Excluded, "past --exclude", a)
 		}
 		if q := (question{a.host, a.method, a.path, a.body}); a.method != http.MethodOptions {
-			if seen[q]++; seen[q] > 1 {
+			if before, twice := seen[q]; twice && killed.lost(before) {
+				m.Lost++
+			} else if twice {
 				note(&m.Twice, "twice", a)
 			}
+			seen[q] = a.at
 		}
 		if before, ok := last[a.host]; ok && a.at.Sub(before.at) < time.Duration(pacing*float64(delay)) {
 			note(&m.Early, fmt.Sprintf("%v after the one before", a.at.Sub(before.at).Round(time.Millisecond)), a)
