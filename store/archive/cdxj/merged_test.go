@@ -84,14 +84,20 @@ func TestTheMergedIndexFollowsTheFiles(t *testing.T) {
 }
 
 func TestScanBeginsAnywhere(t *testing.T) {
+	for _, host := range []string{"test,docs)/", "com,docs)/"} { // a piece of a line is below it, or above
+		t.Run(host, func(t *testing.T) { scansFromAnywhere(t, host) })
+	}
+}
+
+func scansFromAnywhere(t *testing.T, host string) {
 	var index []byte
 	for i := range 500 {
-		e := cdxj.Entry{Key: fmt.Sprintf("test,docs)/%03d", i), At: time.Unix(0, 0), URL: "http://docs.test/"}
+		e := cdxj.Entry{Key: fmt.Sprintf("%s%03d", host, i), At: time.Unix(0, 0), URL: "http://docs.test/"}
 		index = e.Append(index)
 	}
 	for i := range 500 {
 		n := 0
-		from := fmt.Appendf(nil, "test,docs)/%03d", i)
+		from := fmt.Appendf(nil, "%s%03d", host, i)
 		err := cdxj.Scan(bytes.NewReader(index), int64(len(index)), from, func(line []byte) bool {
 			if n == 0 && !bytes.HasPrefix(line, from) {
 				t.Errorf("from %s: %s", from, line)

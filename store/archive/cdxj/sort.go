@@ -177,10 +177,8 @@ func ScanFile(path string, prefix []byte, visit func(line []byte) bool) error {
 func search(f io.ReaderAt, size int64, want []byte) (int64, error) {
 	// line returns the first line that begins at or behind offset, reading little at a time as a binary search does.
 	line := func(offset int64) ([]byte, error) {
-		if offset > 0 {
-			offset-- // so that a line that begins right at offset counts
-		}
-		in := bufio.NewReaderSize(io.NewSectionReader(f, offset, size-offset), 1<<10)
+		behind := max(offset-1, 0) // a line that begins right at offset counts
+		in := bufio.NewReaderSize(io.NewSectionReader(f, behind, size-behind), 1<<10)
 		if offset > 0 {
 			if _, err := readLine(in); err != nil {
 				return nil, err
