@@ -40,9 +40,6 @@ type Options struct {
 	Relief     politeness.Relief
 	Continuous bool
 	Worst      int // infeasible hosts that are listed, the worst first. Default 50
-	// Priced is on how many hosts at most all objectives are priced, at 14 µs an objective. Default 8192: sums are then
-	// some 1 % off, and the age, to which a few pages contribute most, 5 %.
-	Priced int
 }
 
 // Page is what the figures need of one page that was visited.
@@ -71,7 +68,6 @@ type Collector struct {
 	ages      Spread
 	late      Spread
 	worst     []Infeasible
-	sample    sample
 }
 
 // binned sums the detection rates of the pages of one bin.
@@ -83,7 +79,7 @@ type binned struct {
 // New returns an empty collector.
 func New(o Options) *Collector {
 	o.Worst = cmp.Or(o.Worst, 50)
-	return &Collector{o: o, sample: sample{most: cmp.Or(o.Priced, 8192)}}
+	return &Collector{o: o}
 }
 
 // intervalBin returns the bin of a revisit interval: half octaves of minutes, as in revisit.Rates.
@@ -162,15 +158,6 @@ func (c *Collector) judge(h Host, load float64) {
 	_, mean, _ := h.State.Took()
 	c.report.Occupied.Asked += max(asked.Load, load) * mean.Seconds()
 	c.report.Occupied.Scheduled += load * mean.Seconds()
-	if rank, size := rankOf(h.Name, h.State.Timetable.Pages()); rank >= c.sample.level {
-		host := drawn{rank: rank, size: size}
-		for i := range host.costs {
-			d := demand
-			d.Objective = revisit.Objective(i)
-			_, host.costs[i] = politeness.Relieve(politeness.Optimal, d, capacity)
-		}
-		c.sample.add(host)
-	}
 	if asked.Load <= capacity {
 		row.Captured += asked.Captured
 		return
@@ -232,10 +219,7 @@ type Report struct {
 	Verdicts [politeness.Verdicts]VerdictRow `json:"verdicts"`
 	Occupied Occupied                        `json:"occupied"`
 	Relief   ReliefCost                      `json:"relief"`
-	// what each objective gives, each with the visits that hosts are asked for or, if these are fewer, that they bear
-	Objectives [3]ObjectiveRow `json:"objectives"`
-	Priced     int             `json:"priced_hosts"` // of Objectives: all, or the sample that stands for all
-	Worst      []Infeasible    `json:"worst"`
+	Worst    []Infeasible                    `json:"worst"`
 
 	Intervals []IntervalBin `json:"intervals"` // figures 3 and 4
 	Access    []Point       `json:"access"`    // figure 5: 1/L in seconds
@@ -288,12 +272,6 @@ type ReliefCost struct {
 	Captured [3]float64 `json:"captured"` // by stretch, delay, optimal
 }
 
-// ObjectiveRow is what sharing visits out for one objective is expected to give over all hosts.
-type ObjectiveRow struct {
-	Objective string `json:"objective"`
-	politeness.Cost
-}
-
 // Infeasible is one host that does not bear its timetable.
 type Infeasible struct {
 	Host      string        `json:"host"`
@@ -325,10 +303,6 @@ func (c *Collector) Report() *Report {
 	for v := range r.Verdicts {
 		r.Verdicts[v].Verdict = politeness.Verdict(v).String()
 	}
-	for i := range r.Objectives {
-		r.Objectives[i] = ObjectiveRow{Objective: revisit.Objective(i).String(), Cost: c.sample.sum(i)}
-	}
-	r.Priced = len(c.sample.drawn)
 	r.Occupied.Connections = c.o.Politeness.Connections
 	r.Settings = append(c.o.Revisit.Settings(), revisit.Setting{Name: "relief", Value: r.ReliefKind},
 		revisit.Setting{Name: "least-ratio", Value: strconv.FormatFloat(c.o.Politeness.LeastRatio, 'g', 4, 64)})

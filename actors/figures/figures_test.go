@@ -11,7 +11,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,102 +122,12 @@ func TestNumbersOfASmallCrawl(t *testing.T) {
 	}
 }
 
-// Each objective gives the most of what it is named after, with the same visits: on a host that bears its timetable and
-// on one that does not, each with pages of three rates.
-func TestEachObjectiveIsBestAtItsOwn(t *testing.T) {
-	c, rnd := New(options()), rand.New(rand.NewPCG(1, 3))
-	for i, took := range []time.Duration{time.Second, 20 * time.Second} {
-		h := host(fmt.Sprintf("http://h%d", i), 30, 12*time.Hour, took)
-		for _, mean := range []time.Duration{time.Hour, 20 * 24 * time.Hour} {
-			for range 100 {
-				h.State.Timetable.AddPage(mean)
-				h.State.Timetable.Rates().Add(mean)
-			}
-			for range 1000 { // so that estimates are believed
-				h.State.Timetable.Trust().Saw(mean, 12*time.Hour, mean, rnd.Float64() < -math.Expm1(-1))
-			}
-		}
-		c.Host(h)
-	}
-	r := c.Report()
-	versions, fresh, age := r.Objectives[0].Cost, r.Objectives[1].Cost, r.Objectives[2].Cost
-	const least = 1.001
-	for _, other := range []politeness.Cost{fresh, age} {
-		if versions.Load < 0.999*other.Load || versions.Captured < least*other.Captured {
-			t.Errorf("versions: %+v, another objective: %+v", versions, other)
-		}
-	}
-	if fresh.Fresh < least*versions.Fresh || fresh.Fresh < least*age.Fresh {
-		t.Errorf("freshness: %+v, versions: %+v, age: %+v", fresh, versions, age)
-	}
-	if age.Age*least > versions.Age || age.Age*least > fresh.Age {
-		t.Errorf("age: %+v, versions: %+v, freshness: %+v", age, versions, fresh)
-	}
-}
-
-// Of many hosts some are priced, which stand for all: the sums are near those of pricing each, and the same in any
-// order.
-func TestObjectivesOfManyHostsArePricedOnSome(t *testing.T) {
-	const n, few = 4000, 1000
-	rnd := rand.New(rand.NewPCG(1, 4))
-	hosts := make([]Host, n)
-	var exact [3]politeness.Cost
-	for i := range hosts {
-		pages := int(2 * math.Pow(rnd.Float64(), -0.7)) // a few have thousands
-		mean := time.Duration(math.Exp(2*rnd.NormFloat64()) * float64(10*24*time.Hour))
-		hosts[i] = host(fmt.Sprintf("http://h%d", i), pages, mean, time.Second)
-	}
-	for part := range slices.Chunk(hosts, few) {
-		c := New(options())
-		for _, h := range part {
-			c.Host(h)
-		}
-		for objective, row := range c.Report().Objectives {
-			exact[objective].Add(row.Cost)
-		}
-	}
-	var first [3]ObjectiveRow
-	o := options()
-	o.Priced = few
-	for turn := range 2 {
-		c := New(o)
-		for _, i := range rnd.Perm(n) {
-			c.Host(hosts[i])
-		}
-		r := c.Report()
-		if r.Priced > few || r.Priced < few/4 {
-			t.Errorf("%d hosts are priced", r.Priced)
-		}
-		for objective, row := range r.Objectives {
-			want, got := exact[objective], row.Cost
-			for name, pair := range map[string][2]float64{
-				"load": {want.Load, got.Load}, "pages": {want.Pages, got.Pages}, "age": {want.Age, got.Age},
-				"captured": {want.Captured, got.Captured}, "versions": {want.Versions, got.Versions},
-				"fresh": {want.Fresh, got.Fresh},
-			} {
-				most := 0.05
-				if name == "age" { // a few pages that hardly ever change make most of it
-					most = 0.2
-				}
-				if math.Abs(pair[1]/pair[0]-1) > most {
-					t.Errorf("%s, %s: %g, want %g", row.Objective, name, pair[1], pair[0])
-				}
-			}
-			if before := first[objective].Load; turn > 0 && math.Abs(row.Load/before-1) > 1e-9 {
-				t.Errorf("%s: %g, in another order %g", row.Objective, row.Load, before)
-			}
-		}
-		first = r.Objectives
-	}
-}
-
 // Invariant: the order in which pages and hosts are shown does not matter.
 func TestOrderDoesNotMatter(t *testing.T) {
 	first := collect(options(), rand.New(rand.NewPCG(1, 2)))
 	second := collect(options(), rand.New(rand.NewPCG(3, 4)))
 	for _, r := range []*Report{first, second} { // sums of floats differ in the last bits
 		r.Load, r.Relief, r.Verdicts, r.Occupied = 0, ReliefCost{}, [politeness.Verdicts]VerdictRow{}, Occupied{}
-		r.Objectives = [3]ObjectiveRow{}
 		for i := range r.Intervals {
 			r.Intervals[i].Mean, r.Intervals[i].SD = float64(float32(r.Intervals[i].Mean)),
 				float64(float32(r.Intervals[i].SD))

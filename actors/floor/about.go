@@ -3,6 +3,7 @@ package floor
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -232,40 +233,16 @@ func (t *Tracer) isAbout(message any, wanted string) bool {
 	return found
 }
 
-// globPath is glob over the whole name or over what follows one of its slashes.
+// globPath fits whole names, and what follows one of their slashes.
 func globPath(pattern, name string) bool {
-	if glob(pattern, name) {
-		return true
-	}
-	for i := range len(name) {
-		if name[i] == '/' && glob(pattern, name[i+1:]) {
-			return true
-		}
-	}
-	return false
+	return globbed("^(?s:.*/)?", pattern).MatchString(name)
 }
 
-// glob reports whether the whole name fits the pattern, in which * stands for any letters, slashes too, and ? for one.
-// It goes back to the last star only, so that its time is at most the product of the lengths.
-func glob(pattern, name string) bool {
-	p, n, star, mark := 0, 0, -1, 0
-	for n < len(name) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, mark = p, n
-			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == name[n]):
-			p++
-			n++
-		case star >= 0:
-			mark++
-			p, n = star+1, mark
-		default:
-			return false
-		}
-	}
-	for p < len(pattern) && pattern[p] == '*' {
-		p++
-	}
-	return p == len(pattern)
+// glob fits whole names.
+func glob(pattern, name string) bool { return globbed("^", pattern).MatchString(name) }
+
+// globbed is a pattern in which * stands for any letters, slashes too, and ? for one byte.
+func globbed(begin, pattern string) *regexp.Regexp {
+	quoted := strings.NewReplacer(`\*`, "(?s:.*)", `\?`, "(?s:.)").Replace(regexp.QuoteMeta(pattern))
+	return regexp.MustCompile(begin + quoted + "$") // whatever the pattern is, it is quoted
 }

@@ -20,12 +20,12 @@ import (
 //
 // Every actor's mailbox lies in a box that sees a message when it is posted and when the actor takes it. While no
 // trace runs, a box costs an atomic load on each side and counts the messages taken. While one does, messages that a
-// filter wants are stamped with their time at the door, and when they have been handled a TraceEvent goes to the ring
-// of the latest events and to the followers. protoactor's own middleware was tried and dropped: a receiver middleware
+// filter wants are stamped with their time at the door, and when they have been handled a TraceEvent goes to the
+// followers. protoactor's own middleware was tried and dropped: a receiver middleware
 // allocates an envelope for each message even when it has nothing to do, and a mailbox middleware sees a message
 // only after it was handled.
 //
-// What went wrong is always kept in the ring: failures, restarts, dead letters, and messages that an actor left behind
+// What went wrong is always kept in a ring of the latest events: failures, restarts, dead letters, and messages that an actor left behind
 // unread when it stopped, of which protoactor says nothing. Nothing here waits for a reader, and all memory is bounded:
 // a follower that is too slow loses events and is sent their number.
 type Tracer struct {
@@ -39,7 +39,6 @@ type Tracer struct {
 	panics *rate.Limiter
 
 	mu     sync.Mutex
-	record *sink // the ring, while it keeps more than what went wrong
 	follow []*Follower
 	ring   []TraceEvent // latest events, ring[at] is the next to be overwritten once it is full
 	at     int
@@ -133,11 +132,11 @@ type watch struct {
 	types sync.Map // reflect.Type → uint64, the sinks that want messages of the type
 }
 
-// sink is the ring or a follower.
+// sink is where events go.
 type sink struct {
 	filter   Filter
-	chain    *chain    // of the filter's URL; nil: it has none
-	follower *Follower // nil: the ring
+	chain    *chain // of the filter's URL; nil: it has none
+	follower *Follower
 }
 
 func newSink(f Filter, follower *Follower) sink {
@@ -156,18 +155,6 @@ func (s *sink) wants(t *Tracer, message any) bool {
 	return s.chain == nil || message != nil && s.chain.fits(func(each func(string, string) bool) {
 		t.o.About(message, each)
 	})
-}
-
-// Record keeps the events that fit in the ring; nil: only what goes wrong, from now on.
-func (t *Tracer) Record(f *Filter) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.record = nil
-	if f != nil {
-		s := newSink(*f, nil)
-		t.record = &s
-	}
-	t.look()
 }
 
 // Recent are the events of the ring, oldest first.
@@ -221,9 +208,6 @@ func (w *Follower) Close() {
 // look makes the watch of those who look now. t.mu is held.
 func (t *Tracer) look() {
 	w := &watch{}
-	if t.record != nil {
-		w.sinks = append(w.sinks, *t.record)
-	}
 	for _, f := range t.follow {
 		w.sinks = append(w.sinks, f.sink)
 	}
@@ -307,15 +291,9 @@ func (t *Tracer) emit(w *watch, mask uint64, message any, e TraceEvent) {
 		e.Message = messageName(message)
 		e.About = t.about(message)
 	}
-	ringed := false
 	if w != nil {
 		for i, s := range w.sinks {
 			if mask&(1<<i) == 0 || !s.wants(t, message) {
-				continue
-			}
-			if s.follower == nil {
-				t.keep(e)
-				ringed = true
 				continue
 			}
 			select {
@@ -325,7 +303,7 @@ func (t *Tracer) emit(w *watch, mask uint64, message any, e TraceEvent) {
 			}
 		}
 	}
-	if always && !ringed {
+	if always {
 		t.keep(e)
 	}
 }

@@ -174,13 +174,6 @@ func (c *Cost) Add(other Cost) {
 	c.Age += other.Age
 }
 
-// Scale makes the sums those of so many hosts alike.
-func (c *Cost) Scale(hosts float64) {
-	for _, sum := range []*float64{&c.Load, &c.Captured, &c.Versions, &c.Pages, &c.Fresh, &c.Age} {
-		*sum *= hosts
-	}
-}
-
 // group is pages of one estimate, and of one template if these are asked for.
 type group struct {
 	pages                     float64
