@@ -25,9 +25,9 @@ import (
 // allocates an envelope for each message even when it has nothing to do, and a mailbox middleware sees a message
 // only after it was handled.
 //
-// What went wrong is always kept in a ring of the latest events: failures, restarts, dead letters, and messages that an actor left behind
-// unread when it stopped, of which protoactor says nothing. Nothing here waits for a reader, and all memory is bounded:
-// a follower that is too slow loses events and is sent their number.
+// What went wrong is always kept in a ring of the latest events: failures, restarts, dead letters, and messages that an
+// actor left behind unread when it stopped, of which protoactor says nothing. Nothing here waits for a reader, and all
+// memory is bounded: a follower that is too slow loses events and is sent their number.
 type Tracer struct {
 	o      TracerOptions
 	active atomic.Pointer[watch] // nil: no reader
