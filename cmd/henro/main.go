@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"henro/cmd/config"
+	"henro/cmd/proving"
 )
 
 func main() {
@@ -106,10 +107,10 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 		add("look", takesCrawl(c, 0))
 	}
 	for _, c := range []*cobra.Command{newPageCommand(), newMissingCommand(), newHostCommand(), newWACZCommand(),
-		newExportCommand(), newSQLCommand(), newDiffCommand()} {
+		newExportCommand(), newSQLCommand(), newDiffCommand(), proving.NewProveCommand(openArchive)} {
 		add("look", takesCrawl(c, 1))
 	}
-	add("look", takesCrawl(newSearchCommand(), anyNumber))
+	add("look", takesCrawl(newSearchCommand(), anyNumber), proving.NewVerifyCommand())
 	root.AddCommand(config.NewManCommand(), newVersionCommand())
 	return root
 }

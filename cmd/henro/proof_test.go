@@ -75,3 +75,47 @@ func TestCheckComparesTheArchiveWithItsLog(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+func TestAPageIsProvedAndVerified(t *testing.T) {
+	dir, file, _ := proven(t)
+	entries, err := os.ReadFile(cdxj.Path(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(entries), "\n")
+	e, err := cdxj.Parse([]byte(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "page.proof")
+	if out, err := command(t, "prove", dir, e.URL, "-o", to); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	text, err := os.ReadFile(to)
+	out, bad := command(t, "prove", dir, e.URL)
+	if err != nil || bad != nil || out != string(text) || len(text) > 4096 {
+		t.Errorf("%v %v: %s\n%s", err, bad, out, text)
+	}
+	out, err = command(t, "verify", to)
+	if err != nil || !strings.Contains(out, e.URL) || !strings.Contains(out, "was not compared") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out, err := command(t, "verify", to, file); err != nil || !strings.HasSuffix(out, "\nproved\n") {
+		t.Errorf("%v: %s", err, out)
+	}
+	damaged := filepath.Join(t.TempDir(), "damaged")
+	other := strings.Replace(string(text), "leaf henro/1", "leaf henro/2", 1)
+	if err := os.WriteFile(damaged, []byte(other), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, arguments := range [][]string{{damaged}, {to, damaged}, {"--key", "another", to}, {"nowhere"}, {file}} {
+		if out, err := command(t, append([]string{"verify"}, arguments...)...); err == nil {
+			t.Errorf("%q: %s", arguments, out)
+		}
+	}
+	for _, arguments := range [][]string{{"typo", e.URL}, {dir, "http://nowhere.test/"}, {dir, "no URL"}} {
+		if out, err := command(t, append([]string{"prove"}, arguments...)...); err == nil {
+			t.Errorf("%q: %s", arguments, out)
+		}
+	}
+}

@@ -172,6 +172,7 @@ var (
 		{"missing", "DIR"}, {"page", "ROOT", "--dir", "DIR"}, {"qa", "DIR"}, {"stats", "--timetable", "DIR"},
 		{"replay", "DIR", "--listen", "127.0.0.1:0"}, {"search", "DIR", "needle", "--index"}, {"stats", "DIR"},
 		{"sql", "DIR", "SELECT * FROM pages; SELECT * FROM links; SELECT * FROM hosts"}, {"wacz", "DIR", "WACZ"},
+		{"prove", "DIR", "ROOT", "-o", "EVIDENCE"}, {"verify", "EVIDENCE"},
 		{"why", "ROOT", "--dir", "DIR"}, {"import", "--dir", "NEW", "DIR/warc"}, {"check", "--repair", "DIR"}}
 	silent = []string{"config", "demo", "doctor", "key", "seeds", "backup", "man", "version",
 		"completion", "help"}
@@ -191,7 +192,7 @@ func TestWhatTheWebSaysDoesNotSteerATerminal(t *testing.T) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "crawl")
 	words := strings.NewReplacer("ROOT", web.URL+"/", "BAD", bad.URL, "DIR", dir, "NEW",
-		filepath.Join(base, "new"), "WACZ", filepath.Join(base, "a.wacz"))
+		filepath.Join(base, "new"), "WACZ", filepath.Join(base, "a.wacz"), "EVIDENCE", filepath.Join(base, "a.proof"))
 	run := func(arguments ...string) string {
 		t.Helper()
 		verb := arguments[0]

@@ -26,6 +26,9 @@ type archive struct {
 	writer  *warc.Writer
 	log     *Log
 	pages   int
+
+	authority *Authority
+	failed    func(string, error)
 }
 
 func newArchive(t testing.TB, packed warc.Compression) *archive {
@@ -52,8 +55,12 @@ func (a *archive) proof() string  { return filepath.Join(a.root, "proof") }
 func (a *archive) open() {
 	a.t.Helper()
 	var err error
-	a.log, err = Open(Options{Dir: a.proof(), Archive: a.folder(), Prefix: "HENRO",
-		Failed: func(file string, err error) { a.t.Errorf("%s: %v", file, err) }})
+	failed := a.failed
+	if failed == nil {
+		failed = func(file string, err error) { a.t.Errorf("%s: %v", file, err) }
+	}
+	a.log, err = Open(Options{Dir: a.proof(), Archive: a.folder(), Prefix: "HENRO", Failed: failed,
+		Authority: a.authority})
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -448,4 +455,107 @@ func TestWhatWasMendedIsLogged(t *testing.T) {
 	a.open()
 	a.close()
 	a.wants(a.check(nil))
+}
+
+// A proof of any record is checked without the archive; it is small, and no byte of it can be another.
+func TestARecordIsProvedWithoutTheArchive(t *testing.T) {
+	a := newArchive(t, warc.Gzip)
+	for i := range 4 {
+		a.file(30+60*i, true)
+	}
+	a.close()
+	var some []byte
+	for line := range strings.Lines(a.text()) {
+		l, err := ParseLeaf([]byte(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.IsEnd || l.Offset > 9000 && l.Offset%7 != 0 {
+			continue
+		}
+		p, err := Prove(a.proof(), l.File, l.Offset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		some = p.Format()
+		again, err := ParseProof(some)
+		if err != nil || !bytes.Equal(again.Format(), some) || string(again.Line) != line || len(some) > 4096 {
+			t.Fatalf("%v: %d bytes: %s", err, len(some), some)
+		}
+		if err := p.CheckRecord(filepath.Join(a.folder(), l.File)); err != nil {
+			t.Error(err)
+		}
+	}
+	for at := range some {
+		damaged := bytes.Clone(some)
+		damaged[at] ^= 1
+		if _, err := ParseProof(damaged); err == nil {
+			t.Errorf("byte %d may be another: %q", at, damaged[max(0, at-20):at+1])
+		}
+	}
+	p, err := ParseProof(some)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(a.folder(), p.Leaf.File)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := filepath.Join(t.TempDir(), "record")
+	stored := data[p.Leaf.Offset:][:p.Leaf.Length]
+	for _, c := range []struct {
+		bytes []byte
+		ok    bool
+	}{{stored, true}, {stored[1:], false}, {slices.Concat(stored[:9], []byte("x"), stored[10:]), false}} {
+		restore(t, "", map[string][]byte{record: c.bytes})
+		if err := p.CheckRecord(record); (err == nil) != c.ok {
+			t.Errorf("%v: %v", c.ok, err)
+		}
+	}
+	if _, err := Prove(a.proof(), p.Leaf.File, p.Leaf.Offset+1); !errors.Is(err, ErrNotLogged) {
+		t.Error(err)
+	}
+	if _, err := Prove(a.proof(), "HENRO-2.warc.gz", 0); !errors.Is(err, ErrNotLogged) {
+		t.Error(err)
+	}
+}
+
+func TestTheSidesOfAPathLeadToTheRoot(t *testing.T) {
+	var stored []tlog.Hash
+	read := tlog.HashReaderFunc(func(at []int64) (all []tlog.Hash, _ error) {
+		for _, i := range at {
+			all = append(all, stored[i])
+		}
+		return all, nil
+	})
+	for n := range int64(70) {
+		more, err := tlog.StoredHashes(n, fmt.Append(nil, n), read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored = append(stored, more...)
+		root, err := tlog.TreeHash(n+1, read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n + 1 {
+			path, err := tlog.ProveRecord(n+1, i, read)
+			if err != nil {
+				t.Fatal(err)
+			}
+			hash := tlog.RecordHash(fmt.Append(nil, i))
+			p := Proof{Index: i, Path: path, Checkpoint: &Checkpoint{Size: n + 1}}
+			for k, left := range p.sides() {
+				if left {
+					hash = tlog.NodeHash(path[k], hash)
+				} else {
+					hash = tlog.NodeHash(hash, path[k])
+				}
+			}
+			if hash != root {
+				t.Fatalf("leaf %d of %d", i, n+1)
+			}
+		}
+	}
 }

@@ -159,6 +159,18 @@ func (c *check) log() error {
 	}
 	c.upper()
 	c.judge(newest, kept)
+	for _, size := range stamped(c.dir) {
+		at := slices.IndexFunc(append(kept, newest), func(p *Checkpoint) bool { return p.Size == size })
+		answer, err := readBounded(filepath.Join(c.dir, stampFile(size)), maxStamp)
+		if err == nil && at < 0 {
+			err = fmt.Errorf("%w: that is not here", ErrStamp)
+		} else if err == nil {
+			_, err = ParseStamp(answer, append(kept, newest)[at].Note)
+		}
+		if err != nil {
+			c.fault("%s: %v", c.name(stampFile(size)), err)
+		}
+	}
 	return nil
 }
 

@@ -1,0 +1,145 @@
+package proof
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/digitorus/timestamp"
+
+	"henro/store/fsync"
+)
+
+const (
+	maxStamp    = 32 << 10         // of an authority's answer, with its certificates
+	stampFor    = 10 * time.Second // how long an authority has
+	stampRest   = time.Minute      // between two requests; doubled up to stampLonger while they fail
+	stampLonger = time.Hour
+)
+
+// ErrStamp is returned for what is no timestamp of a checkpoint.
+var ErrStamp = errors.New("its timestamp (RFC 3161) is none of this checkpoint")
+
+// Stamp is what an authority signed: that it saw a checkpoint at a moment. Whether the authority is one to be believed
+// is not judged here.
+type Stamp struct {
+	At time.Time
+	By string // the subject of its certificate
+}
+
+// ParseStamp reads the answer of an authority, compares it with the text of a checkpoint, and its signature with the
+// certificate that is in it.
+func ParseStamp(answer, note []byte) (*Stamp, error) {
+	t, err := parseStamp(answer, note)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(t.Certificates, func(c *x509.Certificate) bool {
+		return slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageTimeStamping)
+	})
+	return &Stamp{t.Time.UTC(), t.Certificates[max(at, 0)].Subject.String()}, nil
+}
+
+func parseStamp(answer, note []byte) (*timestamp.Timestamp, error) {
+	if len(answer) > maxStamp {
+		return nil, fmt.Errorf("%w: it is longer than %d bytes", ErrStamp, maxStamp)
+	}
+	t, err := timestamp.ParseResponse(answer)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStamp, err)
+	}
+	sum := sha256.Sum256(note)
+	if len(t.Certificates) == 0 || t.HashAlgorithm != crypto.SHA256 || !bytes.Equal(t.HashedMessage, sum[:]) {
+		return nil, ErrStamp
+	}
+	return t, nil
+}
+
+// Authority answers with timestamps.
+type Authority struct {
+	URL    string
+	Client *http.Client // whose dialer judges which addresses may be asked
+}
+
+// stamp asks for the timestamp of a checkpoint.
+func (a *Authority) stamp(ctx context.Context, note []byte) (answer []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, stampFor)
+	defer cancel()
+	nonce, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 63))
+	if err != nil {
+		return nil, err
+	}
+	asked, err := timestamp.CreateRequest(bytes.NewReader(note),
+		&timestamp.RequestOptions{Hash: crypto.SHA256, Certificates: true, Nonce: nonce})
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.URL, bytes.NewReader(asked))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/timestamp-query")
+	response, err := a.Client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s", a.URL, response.Status)
+	}
+	if answer, err = io.ReadAll(io.LimitReader(response.Body, maxStamp+1)); err != nil {
+		return nil, err
+	}
+	t, err := parseStamp(answer, note)
+	if err == nil && (t.Nonce == nil || t.Nonce.Cmp(nonce) != 0) {
+		err = fmt.Errorf("%w: it answers another request", ErrStamp)
+	}
+	return answer, err
+}
+
+// stamps has the newest checkpoint stamped until fresh is closed, and then the last one, once.
+func (l *Log) stamps(fresh <-chan *Checkpoint) {
+	var newest *Checkpoint // that has no timestamp
+	rest := stampRest
+	stamp := func() {
+		if newest == nil {
+			return
+		}
+		answer, err := l.o.Authority.stamp(context.Background(), newest.Note)
+		if err == nil {
+			err = fsync.WriteFile(filepath.Join(l.dir, stampFile(newest.Size)), answer, 0o644)
+		}
+		if err != nil {
+			l.o.Failed(checkpointFile, fmt.Errorf("timestamp: %w", err))
+			rest = min(2*rest, stampLonger)
+			return
+		}
+		newest, rest = nil, stampRest
+	}
+	next := time.NewTimer(0)
+	defer next.Stop()
+	for {
+		select {
+		case c, more := <-fresh:
+			if !more {
+				stamp()
+				return
+			}
+			newest = c
+		case <-next.C:
+			stamp()
+			next.Reset(rest)
+		}
+	}
+}
