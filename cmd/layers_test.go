@@ -57,6 +57,7 @@ var pure = []struct{ dir, why, mayImport string }{
 	{"store/report/chart", "a figure is a function from points to text", ""},
 	{"messages/outlink", "the words for links stand on nothing", ""},
 	{"messages/speech", "what is said is facts, put into words where somebody reads them", ""},
+	{"messages/posted", "one name for a request by POST, whoever asks", "henro/messages/weburl"},
 	{"messages/weburl", "one form per URL, whoever asks",
 		"golang.org/x/net/idna golang.org/x/net/publicsuffix golang.org/x/text"},
 	{"store/fingerprint", "the same URL has the same fingerprint everywhere and for ever",

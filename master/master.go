@@ -38,6 +38,7 @@ import (
 	"henro/master/lending"
 	"henro/messages"
 	"henro/messages/outlink"
+	"henro/messages/posted"
 	"henro/messages/weburl"
 	"henro/store"
 )
@@ -408,6 +409,7 @@ func (m *Master) begin(ctx actor.Context, urls []reading.Seed, slave string) {
 
 // addSeeds widens the scope by seeds, keeps them in the definition of the crawl, and admits them.
 func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
+	msg.Seeds = slices.DeleteFunc(msg.Seeds, func(s reading.Seed) bool { return posted.Is(s.URL.String()) })
 	if m.o.defined != nil {
 		if err := m.o.defined.keep(msg.Seeds); err != nil {
 			m.log.WithField("err", err).Error("seeds cannot be written to the definition of the crawl: their links " +

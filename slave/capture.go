@@ -12,6 +12,7 @@ import (
 	"henro/actors/archivist"
 	"henro/actors/robots"
 	"henro/messages"
+	"henro/messages/posted"
 	"henro/slave/fetch"
 	"henro/slave/mediatype"
 	"henro/store/archive/cdxj"
@@ -48,6 +49,10 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	if v := made.Message.Visited; v != nil {
 		x.Packed = mediatype.IsPacked(v.Mime, r.Header.Get("Content-Encoding"))
 	}
+	request := posted.FieldOf(m.visit.URL.String())
+	if request != "" {
+		x.Extra = append(x.Extra, warc.Field{Name: posted.Field, Value: request})
+	}
 	if r.TLSError != "" {
 		x.About = []warc.Field{{Name: "tlsError", Value: r.TLSError}}
 	}
@@ -60,7 +65,7 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 		v.CapturedUnix = x.At.Unix()
 		long := len(r.Payload) >= warc.MinIdentical && v.Reason == messages.Reason_NONE // a wall is stored as it came
 		x.Earlier = p.earlier(m, v, x.PayloadDigest, long)
-		whole = x.Earlier == nil && long && r.Truncated == ""
+		whole = x.Earlier == nil && long && r.Truncated == "" && request == ""
 		if x.Earlier != nil { // a 304 has no payload
 			v.IdenticalBytes = uint64(len(r.Payload))
 		}
@@ -72,7 +77,7 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	records, members := p.builder.AppendExchange(make([]byte, 0, room), x)
 	made.count(len(records))
 	if m.scripts != nil {
-		m.scripts.Coming(r.URL.String())
+		m.scripts.Coming(m.visit.URL.String())
 	}
 	ctx.RequestWithCustomSender(p.archivist, &archivist.Archive{
 		Records: records, Captures: []cdxj.Entry{cdxj.New(r.URL, x, members, r.Status, r.Header.Get("Content-Type"))},
@@ -84,6 +89,9 @@ func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 // is to be stored. The index of payloads is asked first, because the last capture of this URL may be a revisit itself,
 // and not every reader follows more than one.
 func (p *Parser) earlier(m *parse, v *messages.PageVisited, digest warc.Digest, long bool) *warc.Earlier {
+	if posted.Is(v.Url) { // what it would refer to is found by its URL, that of a GET
+		return nil
+	}
 	unmodified := m.response.Status == http.StatusNotModified && v.Unchanged
 	if unmodified {
 		copy(digest[:], m.visit.Task.Digest)

@@ -14,6 +14,7 @@ import (
 	"henro/actors/floor"
 	"henro/actors/politeness"
 	"henro/messages"
+	"henro/messages/posted"
 	"henro/slave/cookies"
 	"henro/slave/fetch"
 	"henro/slave/owed"
@@ -309,6 +310,9 @@ func (f *Fetcher) request(ctx actor.Context, v *walk.Visit) {
 		Fields: f.rules.secrets(v.URL.String(), f.jar), Served: f.kept.served.Load(),
 		// the process may be stopped between here and the writing
 		Permit: func() bool { return walk.Held(time.Now(), *f.heldUntil.Load()) }}
+	if posted.Is(v.URL.String()) {
+		posts(&request, v, f.rules.sent)
+	}
 	f.flying.Go(func() {
 		response := f.fetch(f.context, client, request)
 		l.move(away)

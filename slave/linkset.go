@@ -3,20 +3,21 @@ package slave
 import (
 	"henro/messages"
 	"henro/messages/outlink"
+	"henro/messages/posted"
 	"henro/messages/weburl"
 	"henro/slave/charset"
-	"henro/slave/fetch"
 	"henro/slave/links"
 )
 
 // redirect makes the Location of a 3xx answer a link.
-func (p *Parser) redirect(r *fetch.Response, set *messages.LinkSet) {
+func (p *Parser) redirect(m *parse, set *messages.LinkSet) {
+	r := m.response
 	if r.Status < 300 || r.Status > 399 {
 		return
 	}
 	if location := r.Header.Get("Location"); location != "" {
 		if to, err := r.URL.Resolve(location); err == nil && to != r.URL {
-			p.add(set, to, outlink.Redirect, 0, "")
+			p.add(set, posted.Target(m.visited.Url, r.Status, to), outlink.Redirect, 0, "")
 		}
 	}
 }

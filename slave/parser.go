@@ -280,7 +280,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 	set.Around = set.Around[:0]
 	p.urls, p.bytes = p.urls[:0], 0
 	p.unique.reset()
-	p.redirect(r, set)
+	p.redirect(m, set)
 	switch {
 	case isHTML(v.Mime):
 		base := p.html(m, &directives)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,10 +18,12 @@ import (
 	"henro/actors/living"
 	"henro/messages"
 	"henro/messages/outlink"
+	"henro/messages/posted"
 	"henro/messages/weburl"
 	"henro/slave/browser"
 	"henro/slave/fetch"
 	"henro/slave/render"
+	"henro/slave/render/wanted"
 	"henro/slave/walk"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
@@ -34,7 +35,7 @@ const showFor = 2 * time.Minute
 // openRenderer makes the renderer, once, if the crawl wants one and there is a browser.
 func openRenderer(s *Slave) {
 	f := s.rules.sent
-	if s.renderer != nil || (f.Browser == "" || f.Browser == "off") && len(f.Render) == 0 {
+	if s.renderer != nil || !runsScripts(f) {
 		return
 	}
 	if s.o.Shows != nil {
@@ -52,6 +53,20 @@ func openRenderer(s *Slave) {
 	}
 	o.UserAgent, o.Log = f.UserAgent, s.log
 	s.renderer = render.New(browser.New(o), s.o.Archive.Writer.Dir, s.log)
+}
+
+func runsScripts(f *messages.FetchRules) bool {
+	return f.Browser != "" && f.Browser != "off" || len(f.Render) > 0
+}
+
+// posts makes a request one by POST, if scripts of a page in the browser may ask so. What only has the form of one is
+// not made at all.
+func posts(request *fetch.Request, v *walk.Visit, f *messages.FetchRules) {
+	p, is := posted.Read(v.URL.String())
+	if request.URL = p.URL; !is || !runsScripts(f) || v.Requisite == 0 || v.Requisite == outlink.PageToo {
+		request.URL = weburl.URL{}
+	}
+	request.Post, request.ETag, request.LastModified = &p, "", ""
 }
 
 func closeRenderer(s *Slave) {
@@ -118,8 +133,8 @@ func (f *Fetcher) show(v *walk.Visit, l *lane, never func(weburl.URL, string) bo
 func (f *Fetcher) never(v *walk.Visit) func(weburl.URL, string) bool {
 	own, page := f.walk.Allows(), admission.Page{URL: v.URL.String(), Host: f.task.Host}
 	return func(url weburl.URL, kind string) bool {
-		_, reason := f.links.Link(f.regions, &page, &outlink.Outlink{URL: url.String(), Kind: kindOf(kind)})
-		return reason != admission.None || url.Host() == f.task.Host && !own(url.RequestURI())
+		_, reason := f.links.Link(f.regions, &page, &outlink.Outlink{URL: url.String(), Kind: wanted.Kind(url, kind)})
+		return reason != admission.None || url.Host() == f.task.Host && !own(posted.Bare(url.RequestURI()))
 	}
 }
 
@@ -204,13 +219,13 @@ func (p *Parser) shown(m *parse, base weburl.URL, set *messages.LinkSet) {
 	}
 	for i := range r.Asked {
 		asked := &r.Asked[i]
-		to, err := weburl.Parse(asked.URL)
-		if err != nil || asked.Method != http.MethodGet || to.String() == v.Url {
+		to, kind, err := wanted.URL(&asked.Request)
+		if err != nil || to.String() == v.Url {
 			continue
 		}
 		// where one was found that differs in its time alone, nothing is asked for
-		if !asked.Answered || living.WithoutNoise(asked.URL) == asked.URL {
-			p.add(set, to, kindOf(asked.Kind), 0, "")
+		if !asked.Answered || wanted.Plain(to.String()) {
+			p.add(set, to, kind, 0, "")
 		}
 		if asked.Answered && asked.Status < 400 {
 			sample.Asked = append(sample.Asked, to.String())
@@ -219,27 +234,6 @@ func (p *Parser) shown(m *parse, base weburl.URL, set *messages.LinkSet) {
 	if len(m.page.Missing) == 0 {
 		v.Finding = m.scripts.Learn(&sample)
 	}
-}
-
-// kindOf is the kind of link that names what a browser asked for, by the words of the DevTools protocol.
-func kindOf(kind string) outlink.Kind {
-	switch kind {
-	case "script":
-		return outlink.Script
-	case "stylesheet":
-		return outlink.Style
-	case "image":
-		return outlink.Image
-	case "font":
-		return outlink.Font
-	case "media", "texttrack":
-		return outlink.Media
-	case "document":
-		return outlink.Iframe
-	case "manifest":
-		return outlink.Manifest
-	}
-	return outlink.Fetch
 }
 
 // archiveShown has what a page was shown as written beside its capture, once nothing of it is missing.

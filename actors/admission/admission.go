@@ -26,6 +26,7 @@ import (
 	"henro/actors/traps"
 	"henro/actors/urlrules"
 	"henro/messages/outlink"
+	"henro/messages/posted"
 	"henro/messages/weburl"
 )
 
@@ -159,6 +160,9 @@ func (r *Rules) Link(in Regions, page *Page, l *outlink.Outlink) (Place, Reason)
 
 func (r *Rules) link(in Regions, page *Page, l *outlink.Outlink) (Place, Reason) {
 	moved := page.Requisite > 0 && l.Kind == outlink.Redirect // a requisite has another URL
+	if posted.Is(l.URL) && l.Kind != outlink.Post && !(moved && posted.Same(page.URL, l.URL)) {
+		return Place{}, NoPage // no page writes the name of a POST: what is shown in the browser makes it
+	}
 	if !l.Kind.Navigates() || moved {
 		return r.requisite(in, page, l, moved)
 	}
@@ -195,7 +199,7 @@ func (r *Rules) requisite(in Regions, page *Page, l *outlink.Outlink, moved bool
 		return to, Language // as is its page
 	}
 	to.Host = page.hostOf(l.URL)
-	if verdict := in.Of(to.Host).Refuses(l.URL); verdict != scope.In {
+	if verdict := in.Of(to.Host).Refuses(posted.Bare(l.URL)); verdict != scope.In {
 		return to, OfScope(verdict)
 	}
 	return to, ofTrap(r.trap("", l.URL, int(to.Depth)))
@@ -324,5 +328,5 @@ func (h *Host) session(r *Rules, url string) traps.Verdict {
 
 // Allowed reports whether robots.txt, if it is known, lets a URL of the host be asked for.
 func (h *Host) Allowed(url string) bool {
-	return h.Robots == nil || h.Robots.Allowed(url[len(weburl.HostOf(url)):])
+	return h.Robots == nil || h.Robots.Allowed(posted.Bare(url)[len(weburl.HostOf(url)):])
 }

@@ -13,6 +13,7 @@ import (
 	"henro/actors/template"
 	"henro/messages"
 	"henro/messages/outlink"
+	"henro/messages/posted"
 	"henro/store"
 )
 
@@ -291,6 +292,8 @@ func passing(v *messages.PageVisited) bool {
 	switch v.Reason {
 	case messages.Reason_NONE, messages.Reason_WALL:
 		return v.Status == 429 || v.Status >= 502 && v.Status <= 504
+	case messages.Reason_CONNECTION_LOST, messages.Reason_TIMEOUT:
+		return !posted.Is(v.Url) // the host may have seen it
 	case messages.Reason_DNS_NOT_FOUND, messages.Reason_ADDRESS_FORBIDDEN, messages.Reason_MALFORMED,
 		messages.Reason_HEADERS_TOO_LARGE,
 		messages.Reason_ROBOTS_DENIED:

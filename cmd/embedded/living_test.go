@@ -23,7 +23,7 @@ import (
 )
 
 // fetched are the URLs that a page of these tests asks for by its scripts: those behind data-fetch.
-var fetched = regexp.MustCompile(`data-fetch="([^"]*)"`)
+var fetched = regexp.MustCompile(`data-fetch=(?:"([^"]*)"|'([^']*)')`)
 
 // shower is a browser that knows no scripts but data-fetch: the DOM is the page with all that they brought.
 type shower struct {
@@ -55,9 +55,13 @@ func (s *shower) Render(ctx context.Context, p browser.Page, source browser.Sour
 		if found == nil {
 			continue
 		}
-		for url := range strings.FieldsSeq(string(found[1])) {
+		for url := range strings.FieldsSeq(string(found[1]) + string(found[2])) {
 			url = strings.Replace(url, "NOW", fmt.Sprint(1_795_749_000+turn), 1)
 			q := browser.Request{Method: http.MethodGet, URL: url, Kind: "fetch"}
+			if to, body, posts := strings.Cut(url, "|"); posts { // data-fetch="URL|BODY" is asked for by POST
+				q.Method, q.URL, q.Body = http.MethodPost, to, []byte(body)
+				q.Header = http.Header{"Content-Type": {"application/json"}}
+			}
 			part := source(ctx, &q)
 			r.Asked = append(r.Asked, browser.Asked{Request: q, Answered: part != nil})
 			if part != nil {

@@ -16,6 +16,7 @@ import (
 	"henro/actors/reading"
 	"henro/actors/robots"
 	"henro/cmd/config"
+	"henro/messages/posted"
 	"henro/messages/speech"
 	"henro/messages/visible"
 	"henro/messages/weburl"
@@ -176,7 +177,8 @@ func isURL(argument string) error {
 // printPage explains a page in words.
 func printPage(w io.Writer, found *reading.PageFound) error {
 	p := &found.Page
-	fmt.Fprintf(w, "%s\nnumber    %d, a %s, %d links from a seed\n", p.URL, p.Number, found.Role, p.Depth)
+	fmt.Fprintf(w, "%s\nnumber    %d, a %s, %d links from a seed\n",
+		posted.Readable(p.URL), p.Number, found.Role, p.Depth)
 	switch {
 	case p.LastVisit.IsZero() && found.Place == store.InFresh.String():
 		fmt.Fprintf(w, "visited   never: it waits in the frontier, band %d", p.Band)
@@ -245,7 +247,7 @@ func requisiteLine(r *reading.Requisite) string {
 	if r.From != "" {
 		says += " (of " + r.From + ")"
 	}
-	return fmt.Sprintf("%s %-8s %s%s", mark, r.Kind, r.URL, says)
+	return fmt.Sprintf("%s %-8s %s%s", mark, r.Kind, posted.Readable(r.URL), says)
 }
 
 // printCaptures lists what the archive has of a page, the latest first.

@@ -29,10 +29,10 @@ func TestWhoIsRefusedLearnsNothing(t *testing.T) {
 		status              int
 	}{
 		"another name, for our pages":       {"GET", "evil.test:8090", "", 403},
-		"a form, for our pages":             {"POST", "127.0.0.1:8090", "", 405},
+		"a change, for our pages":           {"PUT", "127.0.0.1:8090", "", 405},
 		"a service worker of our pages":     {"GET", "127.0.0.1:8090", "Service-Worker", 403},
 		"another name, for captures":        {"GET", "evil.test:8091", "", 403},
-		"a form, for captures":              {"POST", shown, "", 405},
+		"a change, for captures":            {"PUT", shown, "", 405},
 		"a service worker, of the captures": {"GET", shown, "Service-Worker", 403},
 	} {
 		handler := s.ServeHTTP

@@ -400,7 +400,7 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.closest(u, at)
+	p, err := s.closest(r, u, at)
 	if err != nil {
 		return err
 	}

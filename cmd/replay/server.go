@@ -21,6 +21,7 @@ import (
 
 	"henro/actors/console"
 	"henro/cmd/replay/origin"
+	"henro/cmd/replay/posts"
 	"henro/messages/weburl"
 	"henro/slave/charset"
 	"henro/slave/mediatype"
@@ -126,15 +127,20 @@ func admitted(w http.ResponseWriter, r *http.Request, known bool) bool {
 	switch {
 	case !known:
 		http.Error(w, "this archive is shown to this machine only: open it as 127.0.0.1", http.StatusForbidden)
-	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+	case r.Method != http.MethodGet && r.Method != http.MethodHead && !(r.Method == http.MethodPost && forCapture(r)):
 		h.Set("Allow", "GET, HEAD")
-		http.Error(w, "an archive only answers GET: what was sent with forms is not in it", http.StatusMethodNotAllowed)
+		http.Error(w, "an archive has answers to GET and POST alone", http.StatusMethodNotAllowed)
 	case r.Header.Get("Service-Worker") != "":
 		http.Error(w, "a service worker would outlive the capture", http.StatusForbidden)
 	default:
 		return true
 	}
 	return false
+}
+
+// forCapture reports that a request is for a capture, and not for a page of ours.
+func forCapture(r *http.Request) bool {
+	return isInside(r) && !strings.HasPrefix(r.URL.Path, inside+"/") || strings.HasPrefix(r.URL.Path, "/web/")
 }
 
 // isForeign reports whether a page of another origin sent the request, and not a person who followed a link.
@@ -228,15 +234,18 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, stamp, url string)
 		return nil
 	}
 	at, _ := cdxj.ParseStamp(stamp) // it was read from the name
-	p, err := s.closest(u, at)
+	p, err := s.closest(r, u, at)
 	if err != nil {
 		return err
 	}
 	return s.capture(w, r, u, p, stamp, false)
 }
 
-// closest is the capture of a URL nearest to a moment, or of one that is like it.
-func (s *Server) closest(u weburl.URL, at time.Time) (captures.Place, error) {
+// closest is the capture of a request nearest to a moment, or of one that is like it.
+func (s *Server) closest(r *http.Request, u weburl.URL, at time.Time) (captures.Place, error) {
+	if r.Method == http.MethodPost {
+		return posts.Closest(s.archive, r, u, at)
+	}
 	p, err := s.archive.Closest(u, at)
 	if errors.Is(err, captures.ErrNotArchived) {
 		p, err = origin.Alike(s.archive, u, at)
@@ -291,11 +300,16 @@ func (s *Server) web(w http.ResponseWriter, r *http.Request, rest string) error 
 	if err != nil {
 		return &problem{http.StatusBadRequest, err}
 	}
-	p, err := s.archive.Closest(u, at)
-	if err != nil {
-		return err
+	p, err, form := captures.Place{}, error(nil), stamp[len(digits):]
+	if r.Method == http.MethodPost {
+		p, err = s.closest(r, u, at)
+		form = "mp_"
+	} else {
+		p, err = s.archive.Closest(u, at)
 	}
-	switch form := stamp[len(digits):]; {
+	switch {
+	case err != nil:
+		return err
 	case form == "id_":
 		return s.capture(w, r, u, p, cdxj.Stamp(p.At), true)
 	case form == "":
@@ -414,7 +428,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	isPage := media == "text/html" || media == "application/xhtml+xml" || media == "image/svg+xml" || media == ""
 	if raw || !isPage && media != "text/css" {
 		w.WriteHeader(status)
-		if r.Method == http.MethodGet {
+		if r.Method != http.MethodHead {
 			_, err = io.Copy(w, c.Body)
 		}
 		return s.lost(err, u)

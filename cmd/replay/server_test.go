@@ -234,11 +234,14 @@ func TestOnlyThisMachineIsAnswered(t *testing.T) {
 			t.Errorf("captures are shown under the name %q: %d", host, w.Code)
 		}
 	}
-	r := httptest.NewRequest(http.MethodPost, "/web/2026mp_/http://docs.test/", nil)
-	r.Host = "localhost"
-	w := httptest.NewRecorder()
-	if s.ServeHTTP(w, r); w.Code != http.StatusMethodNotAllowed {
-		t.Errorf("a form is answered with %d", w.Code)
+	for path, want := range map[string]int{"/": 405, "/timemap/link/http://docs.test/": 405,
+		"/web/2026mp_/http://docs.test/": 404} { // where there is a page, there is none that answers a POST
+		r := httptest.NewRequest(http.MethodPost, path, nil)
+		r.Host = "127.0.0.1:8090"
+		w := httptest.NewRecorder()
+		if s.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("%s: a form is answered with %d", path, w.Code)
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ func (k Kind) Class() Classes {
 		return Images
 	case Style:
 		return Styles
-	case Script, Fetch:
+	case Script, Fetch, Post:
 		return Scripts
 	case Font:
 		return Fonts

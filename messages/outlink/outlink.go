@@ -38,6 +38,7 @@ const (
 	Manifest   Kind = 43 // link rel=manifest
 	Fetch      Kind = 44 // preload as=fetch: data that a script will ask for
 	Preview    Kind = 45 // what is shown of the page where it is linked to: og:image, twitter:image, image_src
+	Post       Kind = 46 // what a script asks for by POST, as package posted names it
 	firstEmbed      = Image
 )
 
@@ -53,7 +54,7 @@ var names = map[Kind]string{
 	Image:  "image",
 	Script: "script", Style: "style",
 	Media: "media", Object: "object", Form: "form", Icon: "icon", CSS: "css", Other: "other",
-	Font: "font", Manifest: "manifest", Fetch: "fetch", Preview: "preview",
+	Font: "font", Manifest: "manifest", Fetch: "fetch", Preview: "preview", Post: "post",
 }
 
 // String returns the word used in exports.

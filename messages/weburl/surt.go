@@ -42,7 +42,10 @@ func appendReversed(out []byte, host string) []byte {
 // IndexKey returns the key under which replay tools (pywb, OpenWayback) look a capture up: the SURT after the Internet
 // Archive's canonicalization, which forgets more than identity may: the case of everything, a leading www, session
 // identifiers, the order of parameters, doubled and trailing slashes.
-func (u URL) IndexKey() string {
+func (u URL) IndexKey() string { return u.IndexKeyWith("") }
+
+// IndexKeyWith is IndexKey of the URL with more behind its query, which may be no query of a canonical URL.
+func (u URL) IndexKeyWith(more string) string {
 	if u.s == "" {
 		return "-"
 	}
@@ -56,7 +59,11 @@ func (u URL) IndexKey() string {
 		path = strings.TrimSuffix(path, "/")
 	}
 	out = append(out, path...)
-	if query := u.Query(); query != "" {
+	query := u.Query()
+	if query != "" && more != "" {
+		query += "&"
+	}
+	if query += more; query != "" {
 		query = strings.ToLower(escapeOnce(string(unescapeFully(query))))
 		if query = sortQuery(stripQuerySession(query)); query != "" {
 			out = append(append(out, '?'), query...)

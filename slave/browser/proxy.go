@@ -291,6 +291,11 @@ func (v *visit) ask(r *http.Request, key, url string, body []byte) *http.Respons
 			answer.Header[http.CanonicalHeaderKey(name)] = values
 		}
 	}
+	if origin := r.Header.Get("Origin"); r.Method == http.MethodPost && origin != "" &&
+		answer.Header.Get("Access-Control-Allow-Origin") == "" { // it was asked for without an Origin
+		answer.Header.Set("Access-Control-Allow-Origin", origin)
+		answer.Header.Set("Access-Control-Allow-Credentials", "true")
+	}
 	if r.Method != http.MethodHead && a.Status != http.StatusNoContent && a.Status != http.StatusNotModified {
 		answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(a.Body)), int64(len(a.Body))
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"henro/messages"
+	"henro/messages/posted"
 	"henro/messages/weburl"
 )
 
@@ -31,6 +32,9 @@ type Request struct {
 	URL          weburl.URL
 	ETag         string
 	LastModified string
+	// Post is what is sent by POST, over a connection of its own, so that it is sent once; nil: the method is GET. Its
+	// URL is not looked at.
+	Post *posted.Request
 	// Fields are sent behind the usual ones.
 	Fields []Field
 	// Permit, if set, is asked right before the request is written, after all that may take time: looking up,

@@ -75,8 +75,8 @@ func newCollector(o *Options) *collector {
 // visit has colly make one request.
 func (c *collector) visit(ctx context.Context, x *exchange) {
 	c.Context, c.x, c.asked = ctx, x, false
-	c.Request(http.MethodGet, placeholder, nil, c.ctx, c.header) // its error is that of OnError
-	c.finish(errAborted)                                         // unless a callback did
+	c.Request(x.method(), placeholder, nil, c.ctx, c.header) // its error is that of OnError
+	c.finish(errAborted)                                     // unless a callback did
 	c.Context = context.Background()
 	x.client.collectors.Put(c)
 }

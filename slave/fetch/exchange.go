@@ -45,7 +45,10 @@ type exchange struct {
 // host may have seen the request, and Response.Stale tells the caller: a second one sent at once (RFC 9112 9.3.1 allows
 // it) would not keep the interval.
 func (x *exchange) run(ctx context.Context) (*http.Response, error) {
-	c := x.client.pool.take(x.to.host)
+	var c *connection
+	if x.req.Post == nil {
+		c = x.client.pool.take(x.to.host)
+	}
 	for reused := c != nil; ; reused = false {
 		if c == nil {
 			var err error

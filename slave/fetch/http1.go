@@ -43,7 +43,7 @@ func standing(o *Options) []byte {
 // appendRequest writes the request of an exchange, as it is sent or as it is recorded.
 func (x *exchange) appendRequest(b []byte, recorded bool) []byte {
 	proxied := !recorded && x.client.dialer.proxy.forwards(&x.to)
-	b = append(b, "GET "...)
+	b = append(append(b, x.method()...), ' ')
 	if proxied {
 		b = append(append(b, "http://"...), x.to.authority()...)
 	}
@@ -68,7 +68,20 @@ func (x *exchange) appendRequest(b []byte, recorded bool) []byte {
 	if proxied {
 		b = append(b, x.client.dialer.proxy.authorization()...)
 	}
+	if p := x.req.Post; p != nil {
+		if p.ContentType != "" {
+			b = append(append(append(b, "Content-Type: "...), p.ContentType...), "\r\n"...)
+		}
+		return append(fmt.Appendf(b, "Content-Length: %d\r\n\r\n", len(p.Body)), p.Body...)
+	}
 	return append(b, "\r\n"...)
+}
+
+func (x *exchange) method() string {
+	if x.req.Post != nil {
+		return http.MethodPost
+	}
+	return http.MethodGet
 }
 
 // http1 speaks HTTP/1.1 for one exchange.

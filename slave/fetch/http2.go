@@ -111,13 +111,17 @@ func (x *exchange) http2(ctx context.Context, c *connection) (*http.Response, er
 func (x *exchange) http2Request(ctx context.Context) *http.Request {
 	authority := x.to.authority()
 	req := &http.Request{
-		Method: http.MethodGet, Proto: "HTTP/2.0", ProtoMajor: 2, Host: authority, Header: make(http.Header, 8),
+		Method: x.method(), Proto: "HTTP/2.0", ProtoMajor: 2, Host: authority, Header: make(http.Header, 8),
 		// Opaque: not escaped again
 		URL: &url.URL{Scheme: "https", Host: authority, Opaque: "//" + authority + x.req.URL.RequestURI()},
 	}
-	_, fields, _ := bytes.Cut(x.wire.b, []byte("\r\n"))
+	head, body, _ := bytes.Cut(x.wire.b, []byte("\r\n\r\n"))
+	if x.req.Post != nil {
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(bytes.Clone(body))), int64(len(body))
+	}
+	_, fields, _ := bytes.Cut(head, []byte("\r\n"))
 	for line := range strings.SplitSeq(string(fields), "\r\n") {
-		if name, value, ok := strings.Cut(line, ": "); ok && name != "Host" {
+		if name, value, ok := strings.Cut(line, ": "); ok && name != "Host" && name != "Content-Length" {
 			req.Header[name] = append(req.Header[name], value)
 		}
 	}

@@ -19,13 +19,12 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"henro/actors/living"
 	"henro/messages/weburl"
 	"henro/slave/browser"
 	"henro/slave/render/lacks"
+	"henro/slave/render/wanted"
 	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
-	"henro/store/fingerprint"
 )
 
 // ErrAbsent is returned for a page that this slave has no capture of: another slave has it, or its file was collected.
@@ -62,14 +61,11 @@ type Renderer struct {
 	log     *logrus.Entry
 
 	mu      sync.Mutex
-	known   map[uint64]place         // by keyOf; the latest capture
+	known   map[uint64]place         // by wanted.Key; the latest capture
 	archive *captures.Archive        // nil until it is first read
 	coming  map[uint64]chan struct{} // closed once the capture is synced
-	lacks   lacks.Book               // of pages that were shown, by keyOf
+	lacks   lacks.Book               // of pages that were shown, by wanted.Key
 }
-
-// keyOf is the same for URLs that differ in times and random numbers alone: scripts put them there against caches.
-func keyOf(url string) uint64 { return fingerprint.URL(living.WithoutNoise(url)) }
 
 // place is where a capture lies; without a file it will not come.
 type place struct {
@@ -112,7 +108,7 @@ func (r *Renderer) Archived(url string, at time.Time, file string, offset int64)
 	if !at.IsZero() {
 		r.note(url, at, file, offset)
 	}
-	key := keyOf(url)
+	key := wanted.Key(url)
 	if c := r.coming[key]; c != nil {
 		close(c)
 		delete(r.coming, key)
@@ -121,7 +117,7 @@ func (r *Renderer) Archived(url string, at time.Time, file string, offset int64)
 
 // Coming notes a capture that is on its way to the archive: Read waits for it.
 func (r *Renderer) Coming(url string) {
-	key := keyOf(url)
+	key := wanted.Key(url)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.coming[key] == nil && len(r.coming) < maxComing {
@@ -132,7 +128,7 @@ func (r *Renderer) Coming(url string) {
 // await waits for a capture that is on its way.
 func (r *Renderer) await(ctx context.Context, url string) {
 	r.mu.Lock()
-	c := r.coming[keyOf(url)]
+	c := r.coming[wanted.Key(url)]
 	r.mu.Unlock()
 	if c == nil {
 		return
@@ -146,7 +142,7 @@ func (r *Renderer) await(ctx context.Context, url string) {
 }
 
 func (r *Renderer) note(url string, at time.Time, file string, offset int64) {
-	key := keyOf(url)
+	key := wanted.Key(url)
 	before, known := r.known[key]
 	if !known && len(r.known) >= maxKnown || before.at > at.Unix() {
 		return
@@ -165,8 +161,8 @@ func (r *Renderer) open() (*captures.Archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Entries(func(e cdxj.Entry) bool {
-		r.note(e.URL, e.At, filepath.Base(e.Filename), e.Offset)
+	if err := a.Requisites(func(e cdxj.Entry) bool {
+		r.note(wanted.Captured(&e), e.At, filepath.Base(e.Filename), e.Offset)
 		return true
 	}); err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -177,8 +173,8 @@ func (r *Renderer) open() (*captures.Archive, error) {
 
 // at returns where the latest capture of a URL lies. Of a host that did not answer for its robots.txt none will come.
 func (r *Renderer) at(url string) (p place, known bool) {
-	if p, known = r.known[keyOf(url)]; !known {
-		p, known = r.known[keyOf(weburl.HostOf(url)+"/robots.txt")]
+	if p, known = r.known[wanted.Key(url)]; !known {
+		p, known = r.known[wanted.Key(weburl.HostOf(url)+"/robots.txt")]
 		known = known && p.file.Value() == ""
 	}
 	return p, known
@@ -199,7 +195,7 @@ func (r *Renderer) find(url string) (cdxj.Entry, bool) {
 func (r *Renderer) Lacks(url string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.lacks.Still(keyOf(url), func(url string) bool {
+	return r.lacks.Still(wanted.Key(url), func(url string) bool {
 		_, come := r.at(url)
 		return come
 	})
@@ -256,10 +252,11 @@ func (r *Renderer) Run(ctx context.Context, p *Page, behaviour string, never fun
 	var mu sync.Mutex // the browser asks from several goroutines
 	p.Rendering, p.Err = r.browser.Render(ctx, browser.Page{URL: p.URL.String(), Behaviour: behaviour},
 		func(ctx context.Context, q *browser.Request) *browser.Answer {
-			if q.Method != http.MethodGet && q.Method != http.MethodHead {
-				return nil // it is not made
+			as := *q
+			if q.Method == http.MethodHead {
+				as.Method = http.MethodGet
 			}
-			to, err := weburl.Parse(q.URL)
+			to, _, err := wanted.URL(&as)
 			if err != nil {
 				return nil
 			}
@@ -277,5 +274,5 @@ func (r *Renderer) Run(ctx context.Context, p *Page, behaviour string, never fun
 		})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.Stuck = r.lacks.Note(keyOf(p.URL.String()), p.Missing)
+	p.Stuck = r.lacks.Note(wanted.Key(p.URL.String()), p.Missing)
 }

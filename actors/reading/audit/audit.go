@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"henro/actors/reading"
+	"henro/messages/posted"
 	"henro/store"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/folder"
@@ -349,7 +350,7 @@ func (a *archive) record(r *warc.Entry, file string) (*cdxj.Entry, error) {
 	if !ok || err != nil {
 		return nil, err
 	}
-	a.captures = append(a.captures, captureOf(e.URL, e.At))
+	a.captures = append(a.captures, captureOf(posted.Name(e.URL, r.Header.Get(posted.Field)), e.At))
 	if refers {
 		a.refers = append(a.refers, reference{to, int32(len(a.walked)), e.Offset})
 	}

@@ -73,7 +73,7 @@ func eachLine(path string, visit func(cdxj.Entry) error) error {
 	}
 	defer f.Close()
 	return eachLineIn(f, true, func(e cdxj.Entry) error {
-		if url, bad := weburl.Parse(e.URL); bad == nil && e.Key != cdxj.Key(url) {
+		if url, bad := weburl.Parse(e.URL); bad == nil && e.Key != cdxj.Key(url) && len(e.Extra) == 0 {
 			return fmt.Errorf("is not found by %s", e.URL)
 		}
 		return visit(e)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -52,6 +53,9 @@ func (s *Site) Dial(context.Context, string, string) (net.Conn, error) {
 			url := request.URL.RequestURI()
 			if request.Host != "a.example" { // other hosts by their whole URLs
 				url = "http://" + request.Host + url
+			}
+			if body, _ := io.ReadAll(request.Body); request.Method != http.MethodGet { // by all that tells them apart
+				url = fmt.Sprintf("%s %s %s %s", request.Method, url, request.Header.Get("Content-Type"), body)
 			}
 			s.mu.Lock()
 			s.Asked[url]++

@@ -23,7 +23,7 @@ func Alike(a *captures.Archive, u weburl.URL, at time.Time) (captures.Place, err
 		return captures.Place{}, captures.ErrNotArchived
 	}
 	path, _, _ := strings.Cut(u.IndexKey(), "?")
-	matters, lines := essential(u.Query()), 0
+	matters, lines := Essential(u.Query()), 0
 	var like weburl.URL
 	err := a.Lines(path, func(line []byte) bool {
 		own, _, _ := bytes.Cut(line, []byte(" "))
@@ -32,7 +32,7 @@ func Alike(a *captures.Archive, u weburl.URL, at time.Time) (captures.Place, err
 		}
 		e, err := cdxj.Parse(line)
 		found, bad := weburl.Parse(e.URL)
-		if err == nil && bad == nil && found.Path() == u.Path() && essential(found.Query()) == matters {
+		if err == nil && bad == nil && found.Path() == u.Path() && Essential(found.Query()) == matters {
 			like = found
 		}
 		return like.IsZero()
@@ -43,9 +43,9 @@ func Alike(a *captures.Archive, u weburl.URL, at time.Time) (captures.Place, err
 	return a.Closest(like, at)
 }
 
-// essential is what of a query matters: all but parameters of common names for callbacks and cache busters, and those
+// Essential is what of a query matters: all but parameters of common names for callbacks and cache busters, and those
 // whose value is a moment or a random number.
-func essential(query string) string {
+func Essential(query string) string {
 	var kept []string
 	for part := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(part, "=")

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"henro/messages/posted"
 	"henro/messages/weburl"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/folder"
@@ -106,6 +107,9 @@ func (a *Archive) unpackIndexes(to string) (err error) {
 		return cdxj.Each(index, cdxj.Parse, func(e cdxj.Entry) error {
 			if u, err := weburl.Parse(e.URL); err == nil {
 				e.Key = cdxj.Key(u)
+				if method, body := e.Asked(); method != "" {
+					e.Key = posted.KeyOf(u, method, body)
+				}
 			}
 			_, err := out.Write(e.Append(out.AvailableBuffer()))
 			return err
@@ -227,8 +231,14 @@ func (a *Archive) entries(prefix string, visit func(cdxj.Entry) bool) error {
 	})
 }
 
-// Entries shows the captures of all pages in the order of the index until visit returns false.
-func (a *Archive) Entries(visit func(cdxj.Entry) bool) error { return a.entries("", visit) }
+// Entries shows the captures of all pages in the order of the index until visit returns false. What was asked for by
+// POST is no page.
+func (a *Archive) Entries(visit func(cdxj.Entry) bool) error {
+	return a.entries("", func(e cdxj.Entry) bool { method, _ := e.Asked(); return method != "" || visit(e) })
+}
+
+// Requisites is Entries with what was asked for by other methods than GET.
+func (a *Archive) Requisites(visit func(cdxj.Entry) bool) error { return a.entries("", visit) }
 
 // Captures shows the captures of a page in the order of their times. If there are none, it shows those of URLs that
 // share its key in the index (another case, www in front).

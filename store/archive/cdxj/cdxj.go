@@ -29,6 +29,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"henro/messages/posted"
 	"henro/messages/weburl"
 	"henro/store/archive/warc"
 )
@@ -74,6 +75,9 @@ func New(url weburl.URL, x *warc.Exchange, m warc.Members, status int, contentTy
 	if !m.PayloadDigest.IsZero() {
 		e.Digest = m.PayloadDigest.Base32()
 	}
+	for _, f := range x.Extra {
+		e.posted(f.Name, f.Value)
+	}
 	return e
 }
 
@@ -106,6 +110,7 @@ func Of(r *warc.Entry, filename string) (Entry, bool, error) {
 	}
 	e := Entry{At: at.UTC().Truncate(time.Second), URL: r.TargetURI(), Offset: r.Offset, Filename: filename}
 	e.Key = rawKey(e.URL)
+	e.posted(posted.Field, r.Header.Get(posted.Field))
 	e.Mime = mime(r.Header.Get("Content-Type"))
 	if _, digest, ok := strings.Cut(r.Header.Get("WARC-Payload-Digest"), ":"); ok {
 		e.Digest = digest
@@ -124,6 +129,29 @@ func Of(r *warc.Entry, filename string) (Entry, bool, error) {
 	}
 	e.Length = r.Length
 	return e, true, nil
+}
+
+// posted makes an entry that of a request by POST, if a field of its record says that it is one.
+func (e *Entry) posted(name, value string) {
+	if name != posted.Field {
+		return
+	}
+	if key, body, is := posted.Line(e.URL, value); is {
+		e.Key, e.Extra = key, []warc.Field{{Name: "method", Value: "POST"}, {Name: "requestBody", Value: body}}
+	}
+}
+
+// Asked are the method of the request and what the index has of its body; empty: it was a GET.
+func (e *Entry) Asked() (method, body string) {
+	for _, f := range e.Extra {
+		switch {
+		case f.Name == "method" && f.Value != "GET":
+			method = f.Value
+		case f.Name == "requestBody":
+			body = f.Value
+		}
+	}
+	return method, body
 }
 
 // rawKey is Key for a URI that may be no URL of the web, such as dns:example.com.

@@ -479,7 +479,8 @@ func mergeSome(tx *bbolt.Tx, level [][]byte, last []byte) (_ []byte, more bool, 
 
 // digestOf returns the digest of a capture that holds its payload itself.
 func digestOf(e *cdxj.Entry) (d warc.Digest, ok bool) {
-	if e.Mime == cdxj.Revisit || e.URL == "" || e.At.IsZero() {
+	method, _ := e.Asked() // what was asked for by another method is not found by its URL
+	if method != "" || e.Mime == cdxj.Revisit || e.URL == "" || e.At.IsZero() {
 		return d, false
 	}
 	raw, err := base32.StdEncoding.DecodeString(strings.ToUpper(e.Digest))
