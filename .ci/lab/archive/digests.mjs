@@ -29,7 +29,7 @@ const wrong = [];
 const note = (text) => { if (wrong.length < 20) wrong.push(text); };
 
 const types = {}, at = new Map();
-const captures = new Map(), concurrent = [], vias = []; // record ID to URL and moment
+const captures = new Map(), concurrent = []; // record ID to URL and moment
 const originals = new Map(), referring = []; // URL and moment of a response to its payload digest; revisits with digests
 let blocks = 0, payloads = 0;
 for (const file of files) {
@@ -61,14 +61,12 @@ for (const file of files) {
     const of = field("WARC-Target-URI") + " " + field("WARC-Date");
     captures.set(field("WARC-Record-ID"), of);
     if (field("WARC-Concurrent-To")) concurrent.push({ where, of, to: field("WARC-Concurrent-To") });
-    if (type === "metadata") for (const [, via] of block.toString().matchAll(/^via: (.*)\r$/gm)) vias.push({ where, via });
   }
 }
 
 // Records of one exchange name each other; a requisite names the capture that led to it by its URL.
 for (const c of concurrent) if (captures.get(c.to) !== c.of) note(`${c.where}: it is concurrent to ${captures.get(c.to)}`);
 const captured = new Set([...captures.values()].map((of) => of.split(" ")[0]));
-for (const v of vias) if (!captured.has(v.via)) note(`${v.where}: via ${v.via}, which is not captured`);
 
 let others = 0;
 for (const r of referring) {
@@ -90,7 +88,7 @@ for (const line of (await readFile(index, "utf8")).split("\n").slice(0, -1)) {
     if (!gunzipSync(buffer).includes("WARC-Target-URI: " + entry.url + "\r\n")) note("index: wrong length in " + line);
   }
 }
-console.log(`${wrong.length ? "FAIL" : "ok  "}  warcio reads ${JSON.stringify(types)}: ${blocks} block and ${payloads} payload digests, ${referring.length} revisits that name their original, ${others} of another URL, ${concurrent.length} of one exchange, ${vias.length} with the page that they were loaded for, ${lines} lines of the index`);
+console.log(`${wrong.length ? "FAIL" : "ok  "}  warcio reads ${JSON.stringify(types)}: ${blocks} block and ${payloads} payload digests, ${referring.length} revisits that name their original, ${others} of another URL, ${concurrent.length} of one exchange, ${lines} lines of the index`);
 for (const text of wrong) console.log("        " + text);
 if (!types.response) note("there is no response to judge");
 process.exit(wrong.length ? 1 : 0);
