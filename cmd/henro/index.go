@@ -59,7 +59,7 @@ func archiveFolder(dir string) (string, error) {
 	}
 	if store.Exists(filepath.Join(dir, "state")) {
 		return "", config.Usage("%s holds no WARC files: those of a master are with its slaves, and henro "+
-			"slaves collect brings them here", dir)
+			"nodes collect brings them here", dir)
 	}
 	return "", config.Usage("%s holds no WARC files: neither itself nor its folder warc", dir)
 }

@@ -37,6 +37,7 @@ func Check(dir, archive string, since *Checkpoint, progress func(done, all uint6
 	if err != nil {
 		return nil, err
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return unbegun(filepath.Join(dir, name)) })
 	if since != nil && !slices.Contains(names, since.Log) {
 		fault("proof: the log %s of the earlier checkpoint is not here: it was removed, or this is another archive",
 			since.Log)
@@ -61,6 +62,13 @@ func Check(dir, archive string, since *Checkpoint, progress func(done, all uint6
 		checked[i] = c.Checked
 	}
 	return checked, nil
+}
+
+// unbegun reports that a log has no checkpoint yet: its process died before the first.
+func unbegun(log string) bool {
+	_, err := os.Stat(filepath.Join(log, checkpointFile))
+	kept, _ := os.ReadDir(filepath.Join(log, checkpoints))
+	return errors.Is(err, fs.ErrNotExist) && len(kept) == 0
 }
 
 // Logs are the names of the logs in a folder.
