@@ -35,7 +35,6 @@ var (
 	errFull         = errors.New("no memory left for large bodies")
 	errTooLarge     = errors.New("body larger than allowed")
 	errNoSuchName   = errors.New("no such host")
-	errNoAnswer     = errors.New("name server gave no answer")
 	errRatio        = errors.New("decodes to too many times its size")
 	errDecoded      = errors.New("decoded body larger than allowed")
 	errCoding       = errors.New("unknown content coding")

@@ -9,17 +9,13 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/miekg/dns"
 	"henro/messages"
 )
 
-// How long answers hold. The system's resolver returns no TTL, so its answers hold for systemTTL; TTLs from the wire
-// are kept within bounds, since a TTL of 0 would ask again for every page of a host and one of a week outlives the
-// host's address.
+// How long answers hold. Go's resolver returns no TTL, so its answers hold for systemTTL.
 const (
 	systemTTL  = 5 * time.Minute
 	minTTL     = 30 * time.Second
@@ -29,9 +25,6 @@ const (
 
 	dnsTries     = 3 // one and two retries
 	maxAddresses = 8 // of one name, tried one after the other
-
-	// what IPv6 may take longer than IPv4. RFC 8305 3 has 50 ms, for browsers, where a person waits
-	resolutionDelay = 250 * time.Millisecond
 )
 
 // resolver turns names into addresses. Questions for one name at a time are merged; answers, absences and failures are
@@ -76,7 +69,9 @@ func newResolver(o *Options) *resolver {
 	case o.Lookup != nil:
 		r.ask = o.Lookup
 	case server.IsValid():
-		r.ask = wireResolver{server.String(), o.DNSTimeout}.lookup
+		r.ask = systemResolver{o.permit, func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, server.String())
+		}}.lookup
 	default:
 		r.ask = systemResolver{o.permit, new(net.Dialer).DialContext}.lookup
 	}
@@ -237,116 +232,4 @@ func interleave(addrs []netip.Addr) []netip.Addr {
 		}
 	}
 	return out
-}
-
-// wireResolver asks one DNS server.
-type wireResolver struct {
-	server  string
-	timeout time.Duration
-}
-
-// lookup asks for IPv6 and IPv4 addresses at once. One family is enough; both must fail for a failure.
-func (w wireResolver) lookup(ctx context.Context, name string) ([]netip.Addr, time.Duration, error) {
-	type part struct {
-		addrs []netip.Addr
-		ttl   time.Duration
-		err   error
-	}
-	ask := func(kind uint16) (p part) {
-		p.addrs, p.ttl, p.err = w.exchange(ctx, name, kind)
-		return p
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	six := make(chan part, 1)
-	go func() { six <- ask(dns.TypeAAAA) }()
-	v4 := ask(dns.TypeA)
-	if v4.err == nil { // servers that drop the question for IPv6 do not hold up the rest
-		defer time.AfterFunc(resolutionDelay, cancel).Stop()
-	}
-	v6 := <-six
-	switch {
-	case len(v4.addrs)+len(v6.addrs) > 0:
-		ttl := maxTTL
-		for _, p := range []part{v4, v6} {
-			if len(p.addrs) > 0 {
-				ttl = min(ttl, p.ttl)
-			}
-		}
-		return append(v6.addrs, v4.addrs...), ttl, nil
-	case v4.err != nil && !errors.Is(v4.err, errNoSuchName):
-		return nil, 0, v4.err
-	case v6.err != nil && !errors.Is(v6.err, errNoSuchName):
-		return nil, 0, v6.err
-	}
-	return nil, min(v4.ttl, v6.ttl), errNoSuchName
-}
-
-// exchange asks one question over UDP, and over TCP if the answer did not fit.
-func (w wireResolver) exchange(ctx context.Context, name string, kind uint16) ([]netip.Addr, time.Duration, error) {
-	m := new(dns.Msg)
-	m.SetQuestion(dns.Fqdn(name), kind)
-	m.SetEdns0(1232, false)
-	in, err := w.send(ctx, "udp", m)
-	if err == nil && in.Truncated {
-		in, err = w.send(ctx, "tcp", m)
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	return readAnswer(in, m, kind)
-}
-
-// readAnswer returns the addresses in an answer to a question, and how long they hold.
-func readAnswer(in, m *dns.Msg, kind uint16) ([]netip.Addr, time.Duration, error) {
-	if len(in.Question) != 1 || !strings.EqualFold(in.Question[0].Name, m.Question[0].Name) ||
-		in.Question[0].Qtype != kind {
-		return nil, 0, errNoAnswer
-	}
-	switch in.Rcode {
-	case dns.RcodeSuccess:
-	case dns.RcodeNameError:
-		return nil, negativeTTL(in), errNoSuchName
-	default:
-		return nil, 0, fmt.Errorf("%w: %s", errNoAnswer, dns.RcodeToString[in.Rcode])
-	}
-	var addrs []netip.Addr
-	ttl := maxTTL
-	for _, rr := range in.Answer {
-		a := addressIn(rr)
-		if _, alias := rr.(*dns.CNAME); !alias && !a.IsValid() {
-			continue
-		}
-		ttl = min(ttl, time.Duration(rr.Header().Ttl)*time.Second)
-		if a.IsValid() {
-			addrs = append(addrs, a)
-		}
-	}
-	if len(addrs) == 0 {
-		return nil, negativeTTL(in), errNoSuchName // the name exists, without addresses: nothing to visit either
-	}
-	return addrs, ttl, nil
-}
-
-// send carries one question to the server, and stops when the context does, which the library by itself would not.
-func (w wireResolver) send(ctx context.Context, network string, m *dns.Msg) (*dns.Msg, error) {
-	c := dns.Client{Net: network, Timeout: w.timeout}
-	conn, err := c.DialContext(ctx, w.server)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.SetDeadline(aLongTimeAgo) })()
-	in, _, err := c.ExchangeWithConnContext(ctx, m, conn)
-	return in, err
-}
-
-// negativeTTL is how long an absence holds: the lesser of the SOA's TTL and its minimum (RFC 2308 5).
-func negativeTTL(m *dns.Msg) time.Duration {
-	for _, rr := range m.Ns {
-		if soa, ok := rr.(*dns.SOA); ok {
-			return time.Duration(min(soa.Hdr.Ttl, soa.Minttl)) * time.Second
-		}
-	}
-	return absentTTL
 }

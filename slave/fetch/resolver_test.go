@@ -294,15 +294,8 @@ func TestDNSServer(t *testing.T) {
 				add(name + " 300 IN A 192.0.2.8")
 			}
 		case name == "large.example.":
-		case name == "half.example." && kind == dns.TypeA:
-			add(name + " 300 IN A 192.0.2.9")
-		case name == "half.example.":
-			return // the question for IPv6 is never answered
 		case name == "failing.example.":
 			m.Rcode = dns.RcodeServerFailure
-		case name == "liar.example.":
-			m.Question[0].Name = "another.example."
-			add("another.example. 300 IN A 192.0.2.66")
 		default:
 			m.Rcode = dns.RcodeNameError
 			rr, _ := dns.NewRR("example. 900 IN SOA ns.example. root.example. 1 2 3 4 42")
@@ -319,26 +312,13 @@ func TestDNSServer(t *testing.T) {
 		<-ready
 		t.Cleanup(func() { s.Shutdown(); <-done })
 	}
-	w := wireResolver{pc.LocalAddr().String(), 5 * time.Second}
-	for _, tt := range []struct {
-		name, addrs string
-		ttl         time.Duration
-		absent      bool
-	}{
-		{"four.example", "[192.0.2.7]", 77 * time.Second, false},
-		{"both.example", "[2001:db8::7 192.0.2.7]", time.Minute, false},
-		{"large.example", "[192.0.2.8]", 5 * time.Minute, false},
-		{"half.example", "[192.0.2.9]", 5 * time.Minute, false},
-		{"odd.example", "[ff02::1 ::ffff:169.254.169.254 224.0.0.1 198.51.100.7 8.8.4.4]", 5 * time.Minute, false},
-		{"empty.example", "[]", absentTTL, true},
-		{"gone.example", "[]", 42 * time.Second, true},
-		{"failing.example", "[]", 0, false},
-		{"liar.example", "[]", 0, false},
-	} {
-		got, ttl, err := w.lookup(t.Context(), tt.name)
-		if fmt.Sprint(got) != tt.addrs || ttl != tt.ttl || errors.Is(err, errNoSuchName) != tt.absent ||
-			(err == nil) != (len(got) > 0) {
-			t.Errorf("%s: %v %v %v", tt.name, got, ttl, err)
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, pc.LocalAddr().String())
+	}
+	all := systemResolver{func(netip.Addr) error { return nil }, dial}
+	for name, want := range map[string]int{"four.example": 1, "both.example": 2, "large.example": 1} {
+		if got, ttl, err := all.lookup(t.Context(), name); len(got) != want || ttl != systemTTL || err != nil {
+			t.Errorf("%s: %v %v %v", name, got, ttl, err)
 		}
 	}
 	if tcp.Load() != 1 {
@@ -357,9 +337,6 @@ func TestDNSServer(t *testing.T) {
 	}
 
 	// The standard library connects a UDP socket to each address that it reads in an answer.
-	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, pc.LocalAddr().String())
-	}
 	system := systemResolver{new(Options).permit, dial}
 	for name, want := range map[string]struct{ read, aside string }{
 		"odd.example.":       {"[8.8.4.4]", "[198.51.100.7 224.0.0.1 ::ffff:169.254.169.254 ff02::1]"},
@@ -439,24 +416,16 @@ func FuzzAnswer(f *testing.F) {
 		"\xc0\f\x00\x01\x00\x01\x00\x00\x00<\x00\x00\x7f\x00\x00\x01"))
 	o := DefaultOptions()
 	f.Fuzz(func(t *testing.T, b []byte) {
-		sifted, _ := systemResolver{permit: o.permit}.sift(b)
+		sifted, forbidden := systemResolver{permit: o.permit}.sift(b)
 		for _, a := range readAsGo(sifted) {
 			if o.permit(a) != nil {
 				t.Fatalf("%v is left in %x, which was %x", a, sifted, b)
 			}
 		}
-		in := new(dns.Msg)
-		if in.Unpack(b) != nil {
-			return
-		}
-		found, ttl, err := readAnswer(in, question, dns.TypeA)
-		if len(in.Question) != 1 && err == nil {
-			t.Fatal("taken for an answer to the question:", in)
-		}
 		odd := func(a netip.Addr) bool { return !a.IsValid() || a.Is4In6() || a.Zone() != "" }
-		if ordered := interleave(found); len(ordered) > maxAddresses || err == nil && len(ordered) == 0 || ttl < 0 ||
+		if ordered := interleave(append(readAsGo(sifted), forbidden...)); len(ordered) > maxAddresses ||
 			slices.ContainsFunc(ordered, odd) {
-			t.Fatal(ordered, ttl, err)
+			t.Fatal(ordered)
 		}
 	})
 }
