@@ -9,24 +9,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"henro/store/archive/bucket"
+	"henro/store/archive/cdxj"
 )
 
 // BucketOptions say which bucket of which store, and who asks.
 type BucketOptions struct {
-	Endpoint    string // HOST[:PORT] of a store that speaks S3
-	Secure      bool   // https
-	Region      string // empty: the client finds it out
-	Bucket      string
-	Prefix      string // folder of the keys, without slashes around it; empty: none
-	Credentials *credentials.Credentials
-	Transport   http.RoundTripper // nil: that of the client, which obeys no proxy but that of the environment
+	bucket.Where
+	Transport http.RoundTripper // nil: that of the client, which obeys no proxy but that of the environment
 	// Piece is what one request carries, and what is repeated when it fails. Default 16 MB; S3 wants 5 MB at least, and
 	// takes 10,000.
 	Piece int64
@@ -36,7 +35,7 @@ type BucketOptions struct {
 
 // DefaultBucketOptions returns the defaults.
 func DefaultBucketOptions() BucketOptions {
-	return BucketOptions{Endpoint: "s3.amazonaws.com", Secure: true, Piece: 16 << 20, PieceFor: pieceFor}
+	return BucketOptions{Piece: 16 << 20, PieceFor: pieceFor}
 }
 
 // Validate says what is wrong with o.
@@ -77,7 +76,7 @@ func NewBucket(o BucketOptions) (*Bucket, error) {
 }
 
 // String is the address of the bucket.
-func (b *Bucket) String() string { return "s3://" + path.Join(b.o.Bucket, b.o.Prefix) }
+func (b *Bucket) String() string { return b.o.String() }
 
 // Check asks for what Bring needs. An error that the store itself gives, and that waiting does not mend, is ErrRefused.
 func (b *Bucket) Check(ctx context.Context) error {
@@ -97,8 +96,23 @@ func (b *Bucket) Check(ctx context.Context) error {
 // digestKey is where an object says what it should be: x-amz-meta-henro-sha256.
 const digestKey = "Henro-Sha256"
 
-// Bring is that of a Place.
+// Bring is that of a Place. A WARC file's index comes behind it, since nobody reads the file whole to make one there.
 func (b *Bucket) Bring(ctx context.Context, file *File) error {
+	if err := b.bring(ctx, file); err != nil {
+		return err
+	}
+	path := cdxj.Path(file.File.Name())
+	index, err := open(path, filepath.Base(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	defer index.Close()
+	return b.bring(ctx, index)
+}
+
+func (b *Bucket) bring(ctx context.Context, file *File) error {
 	key := path.Join(b.o.Prefix, file.Name)
 	for range maxTries {
 		whole, err := b.compare(ctx, key, file)
@@ -264,20 +278,5 @@ func (b *Bucket) explain(err error) error {
 	if err == nil || errors.Is(err, ErrConflict) || errors.Is(err, ErrDigest) {
 		return err
 	}
-	hint := ""
-	switch response := minio.ToErrorResponse(err); response.Code {
-	case minio.NoSuchBucket:
-		hint = ": there is no such bucket; make it"
-	case minio.AccessDenied:
-		hint = ": these credentials may not do this; henro needs to get, put and list objects, and to list and " +
-			"abort uploads in pieces"
-	case minio.InvalidAccessKeyID, minio.SignatureDoesNotMatch, "InvalidToken", "ExpiredToken":
-		hint = ": the credentials are not those of this store; see AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and " +
-			"AWS_SESSION_TOKEN"
-	case minio.AuthorizationHeaderMalformed, "PermanentRedirect":
-		hint = ": the bucket is in another region; see AWS_REGION"
-	case "RequestTimeTooSkewed":
-		hint = ": the clock of this machine is wrong"
-	}
-	return fmt.Errorf("%v at %s: %w%s", b, b.o.Endpoint, err, hint)
+	return fmt.Errorf("%v at %s: %w%s", b, b.o.Endpoint, err, bucket.Hint(err))
 }

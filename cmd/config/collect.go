@@ -1,25 +1,22 @@
 package config
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
 
 	"henro/actors/collect"
 	"henro/actors/console"
+	"henro/store/archive/bucket"
 )
 
 // Collect is what the flags say of where finished WARC files go.
@@ -75,45 +72,24 @@ func (c *Collect) post(ctx context.Context, key, name string, log *logrus.Entry)
 	return collect.NewPost(to, &http.Client{Transport: transport})
 }
 
-// bucket is the way to a store that speaks S3. Where it is and who asks stands where the AWS tools look for it too: in
-// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN or in ~/.aws/credentials (AWS_PROFILE,
-// AWS_SHARED_CREDENTIALS_FILE); AWS_REGION or AWS_DEFAULT_REGION; AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL for stores
-// other than Amazon's.
-func (c *Collect) bucket(ctx context.Context, log *logrus.Entry) (collect.Place, error) {
-	at, err := url.Parse(c.To)
-	if err != nil || at.Scheme != "s3" || at.Host == "" || at.RawQuery != "" || at.User != nil {
-		return nil, Usage("--collect %q: want s3://BUCKET or s3://BUCKET/FOLDER", c.To)
-	}
+// bucket is the way to a store that speaks S3.
+func (c *Collect) bucket(ctx context.Context, log *logrus.Entry) (_ collect.Place, err error) {
 	o := collect.DefaultBucketOptions()
-	o.Bucket, o.Prefix = at.Host, strings.Trim(at.Path, "/")
-	o.Region = cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))
-	if endpoint := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL")); endpoint != "" {
-		u, err := url.Parse(endpoint)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
-			return nil, Usage("AWS_ENDPOINT_URL %q: want https://HOST:PORT", endpoint)
-		}
-		o.Endpoint, o.Secure = u.Host, u.Scheme == "https"
-		o.Region = cmp.Or(o.Region, "us-east-1") // what such stores call themselves
+	if o.Where, err = bucket.Find(c.To); err != nil {
+		return nil, Usage("--collect %v", err)
 	}
-	o.Credentials = credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{},
-		&credentials.FileAWSCredentials{}})
-	if value, err := o.Credentials.GetWithContext(nil); err != nil || value.AccessKeyID == "" {
-		return nil,
-			Usage("--collect %s: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them to "+
-				"~/.aws/credentials", c.To)
-	}
-	bucket, err := collect.NewBucket(o)
+	place, err := collect.NewBucket(o)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if err := bucket.Check(ctx); errors.Is(err, collect.ErrRefused) {
+	if err := place.Check(ctx); errors.Is(err, collect.ErrRefused) {
 		return nil, Usage("--collect: %v", err)
 	} else if err != nil {
 		log.WithField("err", err).Warn("the store does not answer yet; files stay here until it does")
 	}
-	return bucket, nil
+	return place, nil
 }
 
 // byItsName answers requests that name this machine by an address or as localhost. Another name is that of a web page

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ import (
 	"henro/cmd/config"
 	"henro/messages/visible"
 	"henro/store"
+	"henro/store/archive/bucket"
 	"henro/store/proof"
 )
 
@@ -53,7 +55,12 @@ index is followed, and its signature is verified. With --signer it must be signe
 			case signer != "":
 				return config.Usage("--signer: want a WACZ file, %s is none", arguments[0])
 			}
-			if !repair {
+			if far := strings.HasPrefix(arguments[0], bucket.Scheme); !repair && far {
+				return config.Usage("%s: a bucket is checked where its files are; --repair brings its index up to date",
+					arguments[0])
+			} else if far {
+				return index(cmd, arguments[0])
+			} else if !repair {
 				return check(out, bar, arguments[0], since)
 			}
 			if store.Exists(filepath.Join(arguments[0], "state")) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,14 +14,26 @@ import (
 	"henro/cmd/config"
 	"henro/messages/visible"
 	"henro/store"
+	"henro/store/archive/bucket"
 	"henro/store/archive/captures"
 	"henro/store/archive/folder"
 	"henro/store/archive/wacz"
 	"henro/store/archive/warc"
 )
 
-// index merges the indexes of the WARC files of a folder, and says what there was to do.
+// index merges the indexes of the WARC files of a folder or a bucket, and says what there was to do.
 func index(cmd *cobra.Command, dir string) error {
+	if strings.HasPrefix(dir, bucket.Scheme) {
+		archive, err := openArchive(dir, cmd.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		defer archive.Close()
+		done, err := archive.AddToIndex(cmd.Context())
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d files came into its index, which has %d parts; %d lines were written\n",
+			dir, done.Files, done.Parts, done.Lines)
+		return err
+	}
 	in, err := archiveFolder(dir)
 	if err != nil {
 		return err
@@ -72,6 +85,9 @@ func notesTo(w io.Writer) func(what string) {
 // openArchive opens a WACZ file, or the archive that archiveFolder finds. What cannot be read of it is said to notes.
 func openArchive(path string, notes io.Writer) (*captures.Archive, error) {
 	unread := notesTo(notes)
+	if strings.HasPrefix(path, bucket.Scheme) {
+		return captures.Open(path, unread)
+	}
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		archive, err := captures.Open(path, unread)
 		if errors.Is(err, wacz.ErrNotPackage) {

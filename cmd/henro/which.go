@@ -57,7 +57,11 @@ func takesCrawl(cmd *cobra.Command, others int) *cobra.Command {
 	return cmd
 }
 
+// isFolder reports whether something can be in a path: a folder, or a bucket.
 func isFolder(path string) bool {
+	if strings.HasPrefix(path, "s3:/") {
+		return true
+	}
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }

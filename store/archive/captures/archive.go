@@ -1,6 +1,6 @@
 // Package captures finds and reads the captures of an archive: by URL and moment, or all in the order of the index.
 //
-// An archive is a folder of WARC files, or a WACZ file. A capture is a line of an index and the record where it leads;
+// An archive is a folder of WARC files, on a disk or in a bucket, or a WACZ file. A capture is a line of an index and the record where it leads;
 // of a revisit, the record that holds its payload. Reading goes on behind what is damaged, and names it.
 package captures
 
@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,7 @@ import (
 
 	"henro/messages/posted"
 	"henro/messages/weburl"
+	"henro/store/archive/bucket"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/folder"
 	"henro/store/archive/wacz"
@@ -39,6 +41,7 @@ type Archive struct {
 	dir  string
 	root *os.Root      // so that no index leads out of dir
 	pack *wacz.Package // holds the WARC files, and dir, which is temporary, the index; nil: dir holds all
+	far  *far          // holds the WARC files, and dir the index as far as the bucket has none; nil: dir holds all
 
 	unread func(what string)
 	grows  growing
@@ -51,9 +54,12 @@ type Archive struct {
 // maxNoted is how many notes are remembered, so that unread hears of nothing twice; after that it may.
 const maxNoted = 1000
 
-// Open merges the indexes of a folder, or reads that of a WACZ file. Reading goes on behind what cannot be read; unread
+// Open merges the indexes of a folder, or reads that of a WACZ file, or of a bucket (s3://BUCKET/FOLDER). Reading goes on behind what cannot be read; unread
 // is told of it once, with its file and place, from any goroutine.
 func Open(dir string, unread func(what string)) (*Archive, error) {
+	if strings.HasPrefix(dir, bucket.Scheme) {
+		return openBucket(dir, unread)
+	}
 	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
 		return openPackage(dir, unread)
 	}
@@ -137,15 +143,21 @@ func (a *Archive) Close() (err error) {
 		err = a.root.Close()
 	}
 	if a.pack != nil {
-		err = errors.Join(err, a.pack.Close(), os.RemoveAll(a.dir))
+		err = errors.Join(err, a.pack.Close())
+	}
+	if a.pack != nil || a.far != nil {
+		err = errors.Join(err, os.RemoveAll(a.dir))
 	}
 	return errors.Join(err, a.grows.close())
 }
 
 // Refresh takes in the files that were finished since the last time, and those that a process which died left open.
 func (a *Archive) Refresh() error {
-	if a.pack != nil {
+	switch {
+	case a.pack != nil:
 		return nil
+	case a.far != nil:
+		return a.refreshFar()
 	}
 	_, finished, err := indexes(a.root)
 	if err != nil {
@@ -191,16 +203,25 @@ func (a *Archive) Lines(from string, visit func(line []byte) bool) error {
 		return fmt.Errorf("open the index: %w", err)
 	}
 	defer f.Close()
-	if grown == nil {
-		return scan(f, from, visit)
+	sources := []iter.Seq[[]byte]{scan(f, from, &err)}
+	if grown != nil {
+		defer grown.Close()
+		sources = append(sources, scan(grown, from, &err))
 	}
-	defer grown.Close()
-	return scanBoth(f, grown, from, visit)
+	if a.far != nil {
+		sources = append(sources, a.far.lines(from, &err))
+	}
+	for line := range bucket.Merged(sources...) {
+		if !visit(line) {
+			break
+		}
+	}
+	return err
 }
 
 // grown opens the sorted lines of what still grows; nil: nothing does.
 func (a *Archive) grown() (*os.File, error) {
-	if a.pack != nil || a.whole {
+	if a.pack != nil || a.far != nil || a.whole {
 		return nil, nil
 	}
 	finished, err := a.grows.look(a.root)
@@ -371,6 +392,9 @@ func (a *Archive) open(c *Capture, e cdxj.Entry) (*warc.Entry, *warc.Message, er
 func (a *Archive) file(c *Capture, name string) (io.ReadSeeker, error) {
 	if a.pack != nil {
 		return a.pack.Stored("archive/" + name)
+	}
+	if a.far != nil {
+		return a.far.file(name)
 	}
 	f, err := a.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) { // it still grows, or was finished right now

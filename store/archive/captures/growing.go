@@ -2,7 +2,6 @@ package captures
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -158,36 +157,13 @@ func (g *growing) open() (*os.File, error) {
 // close removes the copies, if there are any.
 func (g *growing) close() error { return os.RemoveAll(g.folder) }
 
-// scan shows the lines of a sorted index from the first that is not below from.
-func scan(f *os.File, from string, visit func(line []byte) bool) error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	return cdxj.Scan(f, info.Size(), []byte(from), visit)
-}
-
-// scanBoth shows the lines of two sorted indexes in order, those that are in both once.
-func scanBoth(a, b *os.File, from string, visit func(line []byte) bool) (err error) {
-	var failed error
-	next, stop := iter.Pull(func(yield func([]byte) bool) { failed = scan(b, from, yield) })
-	defer stop()
-	other, more := next()
-	wanted := true
-	err = scan(a, from, func(line []byte) bool {
-		for more && wanted && bytes.Compare(other, line) < 0 {
-			wanted = visit(other)
-			other, more = next()
+// scan are the lines of a sorted index from the first that is not below from.
+func scan(f *os.File, from string, failed *error) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		info, err := f.Stat()
+		if err == nil {
+			err = cdxj.Scan(f, info.Size(), []byte(from), yield)
 		}
-		if more && wanted && bytes.Equal(other, line) {
-			other, more = next()
-		}
-		wanted = wanted && visit(line)
-		return wanted
-	})
-	for err == nil && wanted && more {
-		wanted = visit(other)
-		other, more = next()
+		*failed = errors.Join(*failed, err)
 	}
-	return errors.Join(err, failed)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"henro/messages/weburl"
+	"henro/store/archive/bucket"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
 )
@@ -205,10 +206,13 @@ func TestTwoIndexesAreShownAsOne(t *testing.T) {
 		want string
 	}{{"", 9, "abcdefg"}, {"c", 9, "cdefg"}, {"", 1, "a"}, {"", 2, "ab"}, {"", 4, "abcd"}, {"", 6, "abcdef"}} {
 		got := ""
-		if err := scanBoth(a, b, c.from, func(line []byte) bool {
-			got += string(line[:1])
-			return len(got) < c.most
-		}); err != nil || got != c.want {
+		var err error
+		for line := range bucket.Merged(scan(a, c.from, &err), scan(b, c.from, &err)) {
+			if got += string(line[:1]); len(got) == c.most {
+				break
+			}
+		}
+		if err != nil || got != c.want {
 			t.Errorf("from %q, %d: %q, %v; want %q", c.from, c.most, got, err, c.want)
 		}
 	}

@@ -1,0 +1,375 @@
+package bucket
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
+)
+
+const (
+	// IndexName is the object that lists the parts of the index. It is written last.
+	IndexName = "index.json"
+	// linesOfBlock is how many lines are compressed together: 3,000, as Common Crawl has it.
+	linesOfBlock = 3000
+	maxList      = 256 << 20 // bytes of a list of first lines, or of IndexName: 10⁹ lines of index have some 30 MB
+	maxBlock     = 64 << 20  // bytes of a block, unpacked
+)
+
+// Part is a sorted part of the index: NAME.cdx.gz and NAME.idx, as pywb reads them.
+type Part struct {
+	Name  string   `json:"name"`
+	Lines int64    `json:"lines"`
+	Files []string `json:"files"` // the WARC files whose captures it lists, by name
+}
+
+// listOfParts is the object IndexName.
+type listOfParts struct {
+	Version int    `json:"version"` // 1
+	Parts   []Part `json:"parts"`   // the greatest first
+}
+
+// firsts are the first lines of the blocks of a part.
+type firsts struct {
+	object Object // NAME.cdx.gz
+	blocks []first
+}
+
+type first struct {
+	key          string // of the first line: its key and moment
+	offset, size int64
+}
+
+// Index is the sorted index of a bucket, as far as it was brought up to date.
+type Index struct {
+	b     *Bucket
+	parts listOfParts
+	lists []firsts
+	Has   map[string]bool // the WARC files whose captures it lists, by name
+}
+
+// Index reads the lists of an index; objects are those of List. A bucket without an index has an empty one.
+func (b *Bucket) Index(objects map[string]Object) (*Index, error) {
+	x := &Index{b: b, Has: map[string]bool{}}
+	o, ok := objects[IndexName]
+	if !ok {
+		return x, nil
+	}
+	text, err := b.whole(o)
+	if err != nil {
+		return nil, err
+	}
+	if err = json.Unmarshal(text, &x.parts); err != nil || x.parts.Version != 1 {
+		return nil, fmt.Errorf("%v: %s is none of version 1 (%v): remove it, and henro check --repair makes it again", b,
+			IndexName, err)
+	}
+	for _, p := range x.parts.Parts {
+		list, err := b.firsts(p, objects)
+		if err != nil {
+			return nil, err
+		}
+		x.lists = append(x.lists, list)
+		for _, name := range p.Files {
+			x.Has[name] = true
+		}
+	}
+	return x, nil
+}
+
+// whole reads an object into memory.
+func (b *Bucket) whole(o Object) ([]byte, error) {
+	if o.Size > maxList {
+		return nil, fmt.Errorf("%v: %s has %d bytes, more than %d", b, o.Name, o.Size, maxList)
+	}
+	if o.Size == 0 {
+		return nil, nil
+	}
+	return b.get(o, 0, o.Size)
+}
+
+// firsts reads the list of first lines of a part.
+func (b *Bucket) firsts(p Part, objects map[string]Object) (firsts, error) {
+	list, ok := objects[p.Name+".idx"]
+	data, there := objects[p.Name+".cdx.gz"]
+	if !ok || !there {
+		return firsts{}, fmt.Errorf("%v: the index lists %s, which is not there: remove %s, and henro check --repair "+
+			"makes it again", b, p.Name, IndexName)
+	}
+	text, err := b.whole(list)
+	f := firsts{object: data}
+	for line := range bytes.Lines(text) {
+		at, err := parseFirst(string(bytes.TrimSuffix(line, []byte("\n"))))
+		if err != nil || at.offset+at.size > data.Size {
+			return f, fmt.Errorf("%v: %s.idx: %q leads to no block of %s.cdx.gz", b, p.Name, line, p.Name)
+		}
+		f.blocks = append(f.blocks, at)
+	}
+	return f, err
+}
+
+// parseFirst reads a line of a list: KEY MOMENT<tab>PART<tab>OFFSET<tab>SIZE<tab>NUMBER.
+func parseFirst(line string) (first, error) {
+	fields := strings.Split(line, "\t")
+	if len(fields) != 5 {
+		return first{}, errors.New("bucket: no line of a list of blocks")
+	}
+	offset, err := strconv.ParseInt(fields[2], 10, 64)
+	size, failed := strconv.ParseInt(fields[3], 10, 64)
+	if err = errors.Join(err, failed); err == nil && (offset < 0 || size <= 0 || size > maxBlock || offset+size < 0) {
+		err = errors.New("bucket: no place of a block")
+	}
+	return first{fields[0], offset, size}, err
+}
+
+// Lines are the lines of the index from the first that is not below from. A line is valid until the next.
+func (x *Index) Lines(from string, failed *error) iter.Seq[[]byte] {
+	var parts []iter.Seq[[]byte]
+	for _, f := range x.lists {
+		parts = append(parts, x.b.lines(f, from, failed))
+	}
+	return Merged(parts...)
+}
+
+// lines are those of a part.
+func (b *Bucket) lines(f firsts, from string, failed *error) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		// The block before the first whose first line is above from may end with lines that are not below it.
+		at := max(0, sort.Search(len(f.blocks), func(i int) bool { return f.blocks[i].key >= from })-1)
+		file := b.File(f.object)
+		for _, at := range f.blocks[at:] {
+			more, err := eachLine(io.NewSectionReader(file, at.offset, at.size), from, yield)
+			if err != nil {
+				*failed = errors.Join(*failed, fmt.Errorf("%v: %s: the block at %d: %w", b, f.object.Name, at.offset, err))
+			}
+			if err != nil || !more {
+				return
+			}
+		}
+	}
+}
+
+// eachLine shows the lines of a block that are not below from. It reports whether more are wanted.
+func eachLine(block io.Reader, from string, yield func([]byte) bool) (bool, error) {
+	z, err := gzip.NewReader(block)
+	if err != nil {
+		return false, err
+	}
+	in := bufio.NewScanner(io.LimitReader(z, maxBlock))
+	in.Buffer(nil, 1<<20)
+	in.Split(func(data []byte, end bool) (int, []byte, error) {
+		if i := bytes.IndexByte(data, '\n'); i >= 0 {
+			return i + 1, data[:i+1], nil
+		}
+		if end && len(data) > 0 {
+			return 0, nil, io.ErrUnexpectedEOF
+		}
+		return 0, nil, nil
+	})
+	for in.Scan() {
+		if string(in.Bytes()) >= from && !yield(in.Bytes()) {
+			return false, nil
+		}
+	}
+	return true, in.Err()
+}
+
+// Merged are the lines of sorted sources in order, one that is in several once.
+func Merged(sources ...iter.Seq[[]byte]) iter.Seq[[]byte] {
+	if len(sources) == 1 {
+		return sources[0]
+	}
+	return func(yield func([]byte) bool) {
+		type source struct {
+			line []byte
+			next func() ([]byte, bool)
+		}
+		var open []*source
+		for _, s := range sources {
+			next, stop := iter.Pull(s)
+			defer stop()
+			if line, ok := next(); ok {
+				open = append(open, &source{line, next})
+			}
+		}
+		for len(open) > 0 {
+			least := slices.MinFunc(open, func(a, b *source) int { return bytes.Compare(a.line, b.line) })
+			line := bytes.Clone(least.line)
+			if !yield(line) {
+				return
+			}
+			open = slices.DeleteFunc(open, func(s *source) bool {
+				for bytes.Equal(s.line, line) {
+					var ok bool
+					if s.line, ok = s.next(); !ok {
+						return true
+					}
+				}
+				return false
+			})
+		}
+	}
+}
+
+// Added says what Add did.
+type Added struct {
+	Files, Lines int64 // that are in the index now, and were not
+	Parts        int   // of the index
+}
+
+// Add takes the files of sorted CDXJ into the index, as a part of its own; parts that are no longer much greater than
+// what comes behind them are merged with it, so that a line is written again some log2 times. Paths are those of the
+// indexes, each named as its WARC file is with the suffix of cdxj.Path. One program may add to a bucket at a time; what
+// is cut off in between leaves the index as it was, and objects that the next Add overwrites. failed is where lines
+// says that it broke off.
+func (x *Index) Add(ctx context.Context, dir string, files []string, lines iter.Seq[[]byte], failed *error) (done Added,
+	err error) {
+	if len(files) == 0 {
+		return Added{Parts: len(x.parts.Parts)}, nil
+	}
+	fresh := Part{Files: slices.Clone(files)}
+	sources := []iter.Seq[[]byte]{lines}
+	keep := len(x.parts.Parts)
+	weight := int64(len(files)) // a file of its own has at least as many lines
+	for ; keep > 0; keep-- {
+		p := x.parts.Parts[keep-1]
+		if p.Lines > 2*weight && p.Lines > linesOfBlock {
+			break
+		}
+		weight += p.Lines
+		fresh.Files = append(fresh.Files, p.Files...)
+		sources = append(sources, x.b.lines(x.lists[keep-1], "", failed))
+	}
+	number := 0
+	for _, p := range x.parts.Parts {
+		n, _ := strconv.Atoi(strings.TrimPrefix(p.Name, "index-"))
+		number = max(number, n)
+	}
+	fresh.Name = fmt.Sprintf("index-%05d", number+1)
+	if fresh.Lines, err = x.b.write(ctx, dir, fresh.Name, Merged(sources...)); err != nil || *failed != nil {
+		return done, errors.Join(err, *failed)
+	}
+	gone := x.parts.Parts[keep:]
+	next := listOfParts{1, append(slices.Clone(x.parts.Parts[:keep]), fresh)}
+	text, err := json.Marshal(next)
+	if err == nil {
+		err = x.b.put(ctx, IndexName, bytes.NewReader(text), int64(len(text)))
+	}
+	if err != nil {
+		return done, err
+	}
+	for _, p := range gone { // a reader that has the older list is told so
+		err = errors.Join(err, x.b.remove(ctx, p.Name+".idx"), x.b.remove(ctx, p.Name+".cdx.gz"))
+	}
+	return Added{int64(len(files)), fresh.Lines, len(next.Parts)}, err
+}
+
+// write puts a part into the bucket, by way of two files in dir.
+func (b *Bucket) write(ctx context.Context, dir, name string, lines iter.Seq[[]byte]) (n int64, err error) {
+	data, err := os.Create(filepath.Join(dir, name+".cdx.gz"))
+	if err != nil {
+		return 0, err
+	}
+	list, err := os.Create(filepath.Join(dir, name+".idx"))
+	if err != nil {
+		return 0, errors.Join(err, data.Close())
+	}
+	n, err = Write(data, list, name, lines)
+	for _, f := range []*os.File{data, list} {
+		size, failed := f.Seek(0, io.SeekCurrent)
+		if _, again := f.Seek(0, io.SeekStart); err == nil && failed == nil && again == nil {
+			err = b.put(ctx, filepath.Base(f.Name()), f, size)
+		}
+		err = errors.Join(err, failed, f.Close(), os.Remove(f.Name()))
+	}
+	return n, err
+}
+
+// Write writes the blocks of sorted lines to data, and the list of their first lines to list.
+func Write(data, list io.Writer, part string, lines iter.Seq[[]byte]) (n int64, err error) {
+	out, firsts := &counted{Writer: data}, bufio.NewWriter(list)
+	z := gzip.NewWriter(out)
+	var key string
+	begun, blocks := int64(0), 0
+	end := func() error {
+		if err := z.Close(); err != nil {
+			return err
+		}
+		blocks++
+		_, err := fmt.Fprintf(firsts, "%s\t%s\t%d\t%d\t%d\n", key, part, begun, out.n-begun, blocks)
+		begun = out.n
+		z.Reset(out)
+		return err
+	}
+	for line := range lines {
+		if n%linesOfBlock == 0 {
+			if n > 0 {
+				if err = end(); err != nil {
+					return n, err
+				}
+			}
+			object := bytes.Index(line, []byte(" {"))
+			key = string(line[:max(0, object)])
+		}
+		if _, err = z.Write(line); err != nil {
+			return n, err
+		}
+		n++
+	}
+	if n > 0 {
+		err = end()
+	}
+	return n, errors.Join(err, firsts.Flush())
+}
+
+type counted struct {
+	io.Writer
+	n int64
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// Fetch copies the indexes of the WARC files that an index does not have into a folder, and returns the names of these
+// files.
+func (x *Index) Fetch(objects map[string]Object, dir string) (files []string, err error) {
+	for _, name := range slices.Sorted(maps.Keys(objects)) {
+		_, isWARC := warc.CutSuffix(name)
+		o, indexed := objects[cdxj.Path(name)]
+		if !isWARC || !indexed || x.Has[name] {
+			continue
+		}
+		if err := x.b.copy(o, filepath.Join(dir, filepath.Base(o.Name))); err != nil {
+			return nil, err
+		}
+		files = append(files, name)
+	}
+	return files, nil
+}
+
+func (b *Bucket) copy(o Object, to string) error {
+	f, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, b.File(o).SectionReader)
+	return errors.Join(err, f.Close())
+}
