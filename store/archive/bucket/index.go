@@ -245,7 +245,10 @@ func (x *Index) Add(ctx context.Context, dir string, files []string, lines iter.
 	fresh := Part{Files: slices.Clone(files)}
 	sources := []iter.Seq[[]byte]{lines}
 	keep := len(x.parts.Parts)
-	weight := int64(len(files)) // a file of its own has at least as many lines
+	weight := int64(0)
+	for range lines {
+		weight++
+	}
 	for ; keep > 0; keep-- {
 		p := x.parts.Parts[keep-1]
 		if p.Lines > 2*weight && p.Lines > linesOfBlock {

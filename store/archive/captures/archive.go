@@ -39,9 +39,9 @@ var (
 // synced.
 type Archive struct {
 	dir  string
-	root *os.Root      // so that no index leads out of dir
-	pack *wacz.Package // holds the WARC files, and dir, which is temporary, the index; nil: dir holds all
-	far  *far          // holds the WARC files, and dir the index as far as the bucket has none; nil: dir holds all
+	root *os.Root        // so that no index leads out of dir
+	pack *wacz.Package   // holds the WARC files, and dir, which is temporary, the index; nil: dir holds all
+	far  *bucket.Archive // holds the WARC files, and dir the index as far as the bucket has none; nil: dir holds all
 
 	unread func(what string)
 	grows  growing
@@ -203,13 +203,13 @@ func (a *Archive) Lines(from string, visit func(line []byte) bool) error {
 		return fmt.Errorf("open the index: %w", err)
 	}
 	defer f.Close()
-	sources := []iter.Seq[[]byte]{scan(f, from, &err)}
+	sources := []iter.Seq[[]byte]{bucket.ScanFile(f, from, &err)}
 	if grown != nil {
 		defer grown.Close()
-		sources = append(sources, scan(grown, from, &err))
+		sources = append(sources, bucket.ScanFile(grown, from, &err))
 	}
 	if a.far != nil {
-		sources = append(sources, a.far.lines(from, &err))
+		sources = append(sources, a.far.Lines(from, &err))
 	}
 	for line := range bucket.Merged(sources...) {
 		if !visit(line) {
@@ -394,7 +394,7 @@ func (a *Archive) file(c *Capture, name string) (io.ReadSeeker, error) {
 		return a.pack.Stored("archive/" + name)
 	}
 	if a.far != nil {
-		return a.far.file(name)
+		return a.far.File(name)
 	}
 	f, err := a.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) { // it still grows, or was finished right now

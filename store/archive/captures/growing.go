@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"maps"
 	"os"
 	"strings"
@@ -156,14 +155,3 @@ func (g *growing) open() (*os.File, error) {
 
 // close removes the copies, if there are any.
 func (g *growing) close() error { return os.RemoveAll(g.folder) }
-
-// scan are the lines of a sorted index from the first that is not below from.
-func scan(f *os.File, from string, failed *error) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		info, err := f.Stat()
-		if err == nil {
-			err = cdxj.Scan(f, info.Size(), []byte(from), yield)
-		}
-		*failed = errors.Join(*failed, err)
-	}
-}

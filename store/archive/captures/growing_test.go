@@ -207,7 +207,7 @@ func TestTwoIndexesAreShownAsOne(t *testing.T) {
 	}{{"", 9, "abcdefg"}, {"c", 9, "cdefg"}, {"", 1, "a"}, {"", 2, "ab"}, {"", 4, "abcd"}, {"", 6, "abcdef"}} {
 		got := ""
 		var err error
-		for line := range bucket.Merged(scan(a, c.from, &err), scan(b, c.from, &err)) {
+		for line := range bucket.Merged(bucket.ScanFile(a, c.from, &err), bucket.ScanFile(b, c.from, &err)) {
 			if got += string(line[:1]); len(got) == c.most {
 				break
 			}

@@ -1,0 +1,122 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
+)
+
+// Archive is what a bucket holds: its WARC files, and their lines. Lines that the index of the bucket does not have are
+// in a folder here. Its methods may be called from any goroutine.
+type Archive struct {
+	b   *Bucket
+	dir string
+
+	mu      sync.Mutex
+	objects map[string]Object
+	index   *Index
+	fresh   []string // WARC files that the index does not have; dir has their lines
+}
+
+// OpenArchive finds an archive by its address (Find); dir is an empty folder. Refresh comes first.
+func OpenArchive(address, dir string) (*Archive, error) {
+	where, err := Find(address)
+	if err != nil {
+		return nil, err
+	}
+	b, err := Open(where, nil)
+	return &Archive{b: b, dir: dir}, err
+}
+
+// Refresh lists the bucket, and fetches the lines that its index does not have; note is told what has no lines.
+func (a *Archive) Refresh(ctx context.Context, note func(what string)) (cdxj.Merged, error) {
+	m := cdxj.Merged{Path: filepath.Join(a.dir, cdxj.MergedName)}
+	objects, err := a.b.List(ctx)
+	if err != nil {
+		return m, err
+	}
+	index, err := a.b.Index(objects)
+	if err != nil {
+		return m, err
+	}
+	fresh, err := index.Fetch(objects, a.dir)
+	if err != nil {
+		return m, err
+	}
+	for name := range objects {
+		if _, is := warc.CutSuffix(name); !is {
+			continue
+		}
+		m.Files = append(m.Files, name)
+		if _, indexed := objects[cdxj.Path(name)]; !indexed && !index.Has[name] {
+			note(fmt.Sprintf("%v: %s has no index beside it, and is left out", a.b, name))
+		}
+	}
+	if len(m.Files) == 0 {
+		return m, fmt.Errorf("%v holds no WARC files", a.b)
+	}
+	var paths []string
+	for _, name := range fresh {
+		paths = append(paths, filepath.Join(a.dir, cdxj.Path(name)))
+	}
+	m.Added = len(fresh)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := cdxj.MergeFiles(m.Path, paths...); err != nil {
+		return m, err
+	}
+	a.objects, a.index, a.fresh = objects, index, fresh
+	return m, nil
+}
+
+// Lines are those of the index of the bucket from the first that is not below from.
+func (a *Archive) Lines(from string, failed *error) iter.Seq[[]byte] {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.index.Lines(from, failed)
+}
+
+// File reads a WARC file by ranges.
+func (a *Archive) File(name string) (io.ReadSeeker, error) {
+	a.mu.Lock()
+	o, there := a.objects[name]
+	a.mu.Unlock()
+	if !there {
+		return nil, fmt.Errorf("%v: %s: %w", a.b, name, fs.ErrNotExist)
+	}
+	return a.b.File(o), nil
+}
+
+// AddToIndex takes the lines that are in the folder here into the index of the bucket. Refresh comes behind it.
+func (a *Archive) AddToIndex(ctx context.Context) (done Added, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f, err := os.Open(filepath.Join(a.dir, cdxj.MergedName))
+	if err != nil {
+		return done, err
+	}
+	defer f.Close()
+	var failed error
+	done, err = a.index.Add(ctx, a.dir, a.fresh, ScanFile(f, "", &failed), &failed)
+	return done, err
+}
+
+// ScanFile are the lines of a sorted index from the first that is not below from.
+func ScanFile(f *os.File, from string, failed *error) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		info, err := f.Stat()
+		if err == nil {
+			err = cdxj.Scan(f, info.Size(), []byte(from), yield)
+		}
+		*failed = errors.Join(*failed, err)
+	}
+}
