@@ -1,16 +1,20 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
 
@@ -72,11 +76,40 @@ func (c *Collect) post(ctx context.Context, key, name string, log *logrus.Entry)
 	return collect.NewPost(to, &http.Client{Transport: transport})
 }
 
+// FindBucket reads an address, s3://BUCKET or s3://BUCKET/FOLDER. Which store it is and who asks stands where the AWS
+// tools look for it too: in AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN or in ~/.aws/credentials
+// (AWS_PROFILE, AWS_SHARED_CREDENTIALS_FILE); AWS_REGION or AWS_DEFAULT_REGION; AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL
+// for stores other than Amazon's.
+func FindBucket(address string) (bucket.Where, error) {
+	w := bucket.Where{Endpoint: "s3.amazonaws.com", Secure: true}
+	at, err := url.Parse(address)
+	if err != nil || at.Scheme != "s3" || at.Host == "" || at.RawQuery != "" || at.User != nil {
+		return w, Usage("%q: want s3://BUCKET or s3://BUCKET/FOLDER", address)
+	}
+	w.Bucket, w.Prefix = at.Host, strings.Trim(at.Path, "/")
+	w.Region = cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))
+	if endpoint := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL")); endpoint != "" {
+		u, err := url.Parse(endpoint)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
+			return w, Usage("AWS_ENDPOINT_URL %q: want https://HOST:PORT", endpoint)
+		}
+		w.Endpoint, w.Secure = u.Host, u.Scheme == "https"
+		w.Region = cmp.Or(w.Region, "us-east-1") // what such stores call themselves
+	}
+	w.Credentials = credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{},
+		&credentials.FileAWSCredentials{}})
+	if value, err := w.Credentials.GetWithContext(nil); err != nil || value.AccessKeyID == "" {
+		return w, Usage("%q: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them to "+
+			"~/.aws/credentials", address)
+	}
+	return w, nil
+}
+
 // bucket is the way to a store that speaks S3.
 func (c *Collect) bucket(ctx context.Context, log *logrus.Entry) (_ collect.Place, err error) {
 	o := collect.DefaultBucketOptions()
-	if o.Where, err = bucket.Find(c.To); err != nil {
-		return nil, Usage("--collect %v", err)
+	if o.Where, err = FindBucket(c.To); err != nil {
+		return nil, err
 	}
 	place, err := collect.NewBucket(o)
 	if err != nil {

@@ -86,7 +86,11 @@ func notesTo(w io.Writer) func(what string) {
 func openArchive(path string, notes io.Writer) (*captures.Archive, error) {
 	unread := notesTo(notes)
 	if strings.HasPrefix(path, bucket.Scheme) {
-		return captures.Open(path, unread)
+		where, err := config.FindBucket(path)
+		if err != nil {
+			return nil, err
+		}
+		return captures.OpenBucket(where, unread)
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		archive, err := captures.Open(path, unread)

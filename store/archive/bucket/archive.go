@@ -27,12 +27,8 @@ type Archive struct {
 	fresh   []string // WARC files that the index does not have; dir has their lines
 }
 
-// OpenArchive finds an archive by its address (Find); dir is an empty folder. Refresh comes first.
-func OpenArchive(address, dir string) (*Archive, error) {
-	where, err := Find(address)
-	if err != nil {
-		return nil, err
-	}
+// OpenArchive returns an archive; dir is an empty folder. Refresh comes first.
+func OpenArchive(where Where, dir string) (*Archive, error) {
 	b, err := Open(where, nil)
 	return &Archive{b: b, dir: dir}, err
 }

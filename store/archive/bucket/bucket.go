@@ -13,15 +13,12 @@ package bucket
 
 import (
 	"bytes"
-	"cmp"
 	"container/list"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
-	"os"
 	"path"
 	"strings"
 	"sync"
@@ -44,7 +41,7 @@ const (
 	requestFor  = time.Minute
 )
 
-// Where says which folder of which store, and who asks.
+// Where says which folder of which store, and who asks; cmd/config reads it from an address and the environment.
 type Where struct {
 	Endpoint    string // HOST[:PORT]
 	Secure      bool   // https
@@ -52,35 +49,6 @@ type Where struct {
 	Bucket      string
 	Prefix      string // folder of the keys, without slashes around it; empty: none
 	Credentials *credentials.Credentials
-}
-
-// Find reads an address, s3://BUCKET or s3://BUCKET/FOLDER. Which store it is and who asks stands where the AWS tools
-// look for it too: in AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN or in ~/.aws/credentials
-// (AWS_PROFILE, AWS_SHARED_CREDENTIALS_FILE); AWS_REGION or AWS_DEFAULT_REGION; AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL
-// for stores other than Amazon's.
-func Find(address string) (Where, error) {
-	w := Where{Endpoint: "s3.amazonaws.com", Secure: true}
-	at, err := url.Parse(address)
-	if err != nil || at.Scheme != "s3" || at.Host == "" || at.RawQuery != "" || at.User != nil {
-		return w, fmt.Errorf("%q: want s3://BUCKET or s3://BUCKET/FOLDER", address)
-	}
-	w.Bucket, w.Prefix = at.Host, strings.Trim(at.Path, "/")
-	w.Region = cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))
-	if endpoint := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL")); endpoint != "" {
-		u, err := url.Parse(endpoint)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
-			return w, fmt.Errorf("AWS_ENDPOINT_URL %q: want https://HOST:PORT", endpoint)
-		}
-		w.Endpoint, w.Secure = u.Host, u.Scheme == "https"
-		w.Region = cmp.Or(w.Region, "us-east-1") // what such stores call themselves
-	}
-	w.Credentials = credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{},
-		&credentials.FileAWSCredentials{}})
-	if value, err := w.Credentials.GetWithContext(nil); err != nil || value.AccessKeyID == "" {
-		return w, fmt.Errorf("%s: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them to "+
-			"~/.aws/credentials", address)
-	}
-	return w, nil
 }
 
 // String is the address, without who asks.

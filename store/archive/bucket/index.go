@@ -76,8 +76,8 @@ func (b *Bucket) Index(objects map[string]Object) (*Index, error) {
 		return nil, err
 	}
 	if err = json.Unmarshal(text, &x.parts); err != nil || x.parts.Version != 1 {
-		return nil, fmt.Errorf("%v: %s is none of version 1 (%v): remove it, and henro check --repair makes it again", b,
-			IndexName, err)
+		return nil, fmt.Errorf("%v: %s is none of version 1 (%v): remove it, and henro check --repair makes it "+
+			"again", b, IndexName, err)
 	}
 	for _, p := range x.parts.Parts {
 		list, err := b.firsts(p, objects)
@@ -155,7 +155,8 @@ func (b *Bucket) lines(f firsts, from string, failed *error) iter.Seq[[]byte] {
 		for _, at := range f.blocks[at:] {
 			more, err := eachLine(io.NewSectionReader(file, at.offset, at.size), from, yield)
 			if err != nil {
-				*failed = errors.Join(*failed, fmt.Errorf("%v: %s: the block at %d: %w", b, f.object.Name, at.offset, err))
+				err = fmt.Errorf("%v: %s: the block at %d: %w", b, f.object.Name, at.offset, err)
+				*failed = errors.Join(*failed, err)
 			}
 			if err != nil || !more {
 				return

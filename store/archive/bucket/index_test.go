@@ -89,7 +89,8 @@ func TestMergedLinesAreInOrder(t *testing.T) {
 		sources []string
 		most    int
 		want    string
-	}{{[]string{"ace", "bcd", "", "c"}, 9, "abcde"}, {[]string{"ab"}, 1, "a"}, {[]string{"bd", "ac"}, 2, "ab"}, {nil, 9, ""}} {
+	}{{[]string{"ace", "bcd", "", "c"}, 9, "abcde"}, {[]string{"ab"}, 1, "a"}, {[]string{"bd", "ac"}, 2, "ab"},
+		{nil, 9, ""}} {
 		var sources []iter.Seq[[]byte]
 		for _, s := range c.sources {
 			sources = append(sources, words(s))

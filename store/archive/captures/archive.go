@@ -1,7 +1,8 @@
 // Package captures finds and reads the captures of an archive: by URL and moment, or all in the order of the index.
 //
-// An archive is a folder of WARC files, on a disk or in a bucket, or a WACZ file. A capture is a line of an index and the record where it leads;
-// of a revisit, the record that holds its payload. Reading goes on behind what is damaged, and names it.
+// An archive is a folder of WARC files, on a disk or in a bucket, or a WACZ file. A capture is a line of an index and
+// the record where it leads; of a revisit, the record that holds its payload. Reading goes on behind what is damaged,
+// and names it.
 package captures
 
 import (
@@ -54,12 +55,9 @@ type Archive struct {
 // maxNoted is how many notes are remembered, so that unread hears of nothing twice; after that it may.
 const maxNoted = 1000
 
-// Open merges the indexes of a folder, or reads that of a WACZ file, or of a bucket (s3://BUCKET/FOLDER). Reading goes on behind what cannot be read; unread
+// Open merges the indexes of a folder, or reads that of a WACZ file. Reading goes on behind what cannot be read; unread
 // is told of it once, with its file and place, from any goroutine.
 func Open(dir string, unread func(what string)) (*Archive, error) {
-	if strings.HasPrefix(dir, bucket.Scheme) {
-		return openBucket(dir, unread)
-	}
 	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
 		return openPackage(dir, unread)
 	}

@@ -8,13 +8,14 @@ import (
 	"henro/store/archive/bucket"
 )
 
-// openBucket lists a bucket. The lines of WARC files that its index does not have come into a temporary folder.
-func openBucket(address string, unread func(what string)) (_ *Archive, err error) {
+// OpenBucket is Open for an archive in a bucket. The lines of WARC files that the index of the bucket does not have
+// come into a temporary folder.
+func OpenBucket(where bucket.Where, unread func(what string)) (_ *Archive, err error) {
 	a := &Archive{unread: unread}
 	if a.dir, err = os.MkdirTemp("", "henro-bucket-"); err != nil {
 		return nil, err
 	}
-	if a.far, err = bucket.OpenArchive(address, a.dir); err == nil {
+	if a.far, err = bucket.OpenArchive(where, a.dir); err == nil {
 		if a.root, err = os.OpenRoot(a.dir); err == nil {
 			err = a.refreshFar()
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"henro/messages/weburl"
 	"henro/store/archive/bucket"
@@ -29,6 +30,7 @@ const moment = "Sat, 14 Mar 2026 12:00:00 GMT"
 // store is a store that speaks S3, with a bucket named archive.
 type store struct {
 	*s3mem.Backend
+	where    bucket.Where // crawl/ of it
 	requests atomic.Int64
 	fault    func(w http.ResponseWriter, r *http.Request) bool // nil: none; true: it has answered
 }
@@ -47,9 +49,8 @@ func newStore(t *testing.T) *store {
 		}
 	}))
 	t.Cleanup(server.Close)
-	t.Setenv("AWS_ENDPOINT_URL", server.URL)
-	t.Setenv("AWS_ACCESS_KEY_ID", "key")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	s.where = bucket.Where{Endpoint: server.Listener.Addr().String(), Region: "us-east-1", Bucket: "archive",
+		Prefix: "crawl", Credentials: credentials.NewStaticV4("key", "secret", "")}
 	return s
 }
 
@@ -66,7 +67,8 @@ func (s *store) bring(t *testing.T, dir string, names ...string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = s.PutObject("archive", "crawl/"+name, map[string]string{"Last-Modified": moment}, f, info.Size(), nil); err != nil {
+		_, err = s.PutObject("archive", "crawl/"+name, map[string]string{"Last-Modified": moment}, f, info.Size(), nil)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -95,9 +97,19 @@ func file(t *testing.T, dir, name, host string, n int) []string {
 	return []string{name + ".warc.gz", name + cdxj.Suffix}
 }
 
-func open(t *testing.T, where string) *Archive {
+func open(t *testing.T, dir string) *Archive {
 	t.Helper()
-	a, err := Open(where, func(what string) { t.Error(what) })
+	a, err := Open(dir, func(what string) { t.Error(what) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	return a
+}
+
+func (s *store) open(t *testing.T) *Archive {
+	t.Helper()
+	a, err := OpenBucket(s.where, func(what string) { t.Error(what) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +149,7 @@ func TestABucketHoldsTheSameAsTheFolder(t *testing.T) {
 	parts := []int{}
 	for i, n := range []int{4000, 10, 3500, 5} {
 		s.bring(t, dir, file(t, dir, fmt.Sprint("a", i), fmt.Sprintf("host%d.test", i%3), n)...)
-		far := open(t, "s3://archive/crawl")
+		far := s.open(t)
 		want := all(t, open(t, dir))
 		if got := all(t, far); got != want {
 			t.Fatalf("%d files: %d bytes of captures, want %d", i+1, len(got), len(want))
@@ -147,7 +159,7 @@ func TestABucketHoldsTheSameAsTheFolder(t *testing.T) {
 			t.Fatalf("%+v, %v", done, err)
 		}
 		parts = append(parts, done.Parts)
-		for _, a := range []*Archive{far, open(t, "s3://archive/crawl")} {
+		for _, a := range []*Archive{far, s.open(t)} {
 			if got := all(t, a); got != want {
 				t.Fatalf("%d files in the index: %d bytes of captures, want %d", i+1, len(got), len(want))
 			}
@@ -166,7 +178,7 @@ func TestABucketHoldsTheSameAsTheFolder(t *testing.T) {
 		t.Errorf("parts of the index: %v", parts)
 	}
 	names := 0
-	objects, err := must(bucket.Open(must(bucket.Find("s3://archive/crawl"))(t), nil))(t).List(context.Background())
+	objects, err := must(bucket.Open(s.where, nil))(t).List(context.Background())
 	for name := range objects {
 		if strings.HasPrefix(name, "index-") {
 			names++
@@ -199,11 +211,11 @@ func firstLine(t *testing.T, a *Archive, from string) (first string) {
 func TestALookUpInABucketCostsTwoRanges(t *testing.T) {
 	s, dir := newStore(t), t.TempDir()
 	s.bring(t, dir, file(t, dir, "a", "a.test", 7000)...)
-	a := open(t, "s3://archive/crawl")
+	a := s.open(t)
 	if _, err := a.AddToIndex(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	a = open(t, "s3://archive/crawl")
+	a = s.open(t)
 	for _, want := range []int64{2, 0} {
 		before := s.requests.Load()
 		p, err := a.Closest(weburl.MustParse("http://a.test/05000"), noon)
@@ -227,14 +239,16 @@ func TestALookUpInABucketCostsTwoRanges(t *testing.T) {
 // TestABucketThatLiesIsNamed: what was changed, cut off, refused or is not there is said, and nothing is made up.
 func TestABucketThatLiesIsNamed(t *testing.T) {
 	s, dir := newStore(t), t.TempDir()
-	if _, err := Open("s3://archive/crawl", func(string) {}); err == nil || !strings.Contains(err.Error(), "no WARC") {
+	if _, err := OpenBucket(s.where, func(string) {}); err == nil || !strings.Contains(err.Error(), "no WARC") {
 		t.Errorf("an empty bucket: %v", err)
 	}
-	if _, err := Open("s3://none", func(string) {}); err == nil || !strings.Contains(err.Error(), "make it") {
+	none := s.where
+	none.Bucket = "none"
+	if _, err := OpenBucket(none, func(string) {}); err == nil || !strings.Contains(err.Error(), "make it") {
 		t.Errorf("no bucket: %v", err)
 	}
 	s.bring(t, dir, file(t, dir, "a", "a.test", 5000)...)
-	a := open(t, "s3://archive/crawl")
+	a := s.open(t)
 	if _, err := a.AddToIndex(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +276,7 @@ func TestABucketThatLiesIsNamed(t *testing.T) {
 	if err := read(a); err != nil {
 		t.Errorf("two answers that were cut off: %v", err)
 	}
-	other := open(t, "s3://archive/crawl")
+	other := s.open(t)
 	s.fault = func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodGet && r.Header.Get("If-Match") != "" {
 			w.WriteHeader(http.StatusPreconditionFailed)
@@ -278,7 +292,7 @@ func TestABucketThatLiesIsNamed(t *testing.T) {
 		"index-00001.cdx.gz": "no gzip"} {
 		was := object(t, s, name)
 		put(t, s, name, with)
-		other, err := Open("s3://archive/crawl", func(string) {})
+		other, err := OpenBucket(s.where, func(string) {})
 		if err == nil {
 			err = read(other)
 			other.Close()
