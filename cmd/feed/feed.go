@@ -1,9 +1,9 @@
 // Package feed finds what changed in an archive, and writes it down.
 //
 // A pass goes through the index once, what still grows included. Of each page, captures that follow each other with
-// another digest are read, and what changed in their main text is written down (package changes) when it is large
-// enough. The names of the finished WARC files that were looked at are kept, so that the next pass reads what came
-// since: a crash tells a change twice rather than never, under the same id.
+// another digest are compared (package watch), and what changed is written down (package changes). How far files were
+// looked at is kept, so that the next pass reads what came since. Follow then looks at what comes, as it comes. A
+// crash tells no change twice: those that were told last are remembered by their ids.
 package feed
 
 import (
@@ -11,16 +11,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"henro/cmd/watch"
 	"henro/slave/pagetext"
 	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
@@ -34,12 +36,15 @@ type Options struct {
 	Name     string   // of what is archived, in the feed's title
 	Prefixes []string // of URLs; none: all
 	Least    int      // letters that must have come or gone
+	Crawl    string   // its directory, where the rules of the reader are
+	Tell     func(c *changes.Change)
 }
 
 // Feed tells the changes of one archive.
 type Feed struct {
 	o       Options
 	archive *captures.Archive
+	watcher *watch.Watcher
 	listed  map[string]bool // ids of the latest changes
 	seen    map[string]bool // WARC files that were looked at
 	// of WARC files that still grow, by name: where the record of the last change that was looked at begins
@@ -63,26 +68,41 @@ func Open(o Options, archive *captures.Archive) (*Feed, error) {
 		f.listed[latest[i].ID] = true
 	}
 	text, err := os.ReadFile(f.seenPath())
-	if errors.Is(err, fs.ErrNotExist) {
-		return f, nil
+	var c cursor
+	if err == nil && json.Unmarshal(text, &c) != nil {
+		err = json.Unmarshal(text, &c.Files) // as it was before files that grow were in it
 	}
-	var names []string
-	if err == nil {
-		err = json.Unmarshal(text, &names)
-	}
-	for _, name := range names {
-		f.seen[name] = true
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read %s: %w", f.seenPath(), err)
 	}
-	return f, nil
+	for _, name := range c.Files {
+		f.seen[name] = true
+	}
+	if c.Grown != nil {
+		f.grown = c.Grown
+	}
+	f.watcher, err = watch.Open(o.Crawl, o.Dir, archive)
+	return f, err
+}
+
+// Close closes what was learnt.
+func (f *Feed) Close() error { return f.watcher.Close() }
+
+// Noise shows what was held for noise lately.
+func (f *Feed) Noise(out io.Writer) error { return watch.Noise(f.o.Dir, out) }
+
+// Teach notes what a reader says of a change: it is noise, or news.
+func (f *Feed) Teach(id string, noise bool, out io.Writer) error {
+	return f.watcher.TeachByID(f.o.Dir, id, noise, out)
+}
+
+// cursor is how far the archive was looked at.
+type cursor struct {
+	Files []string         `json:"files"` // finished WARC files
+	Grown map[string]int64 `json:"grown"` // see Feed
 }
 
 func (f *Feed) seenPath() string { return filepath.Join(f.o.Dir, "files.json") }
-
-// pair is two captures of a page that follow each other.
-type pair struct{ before, now cdxj.Entry }
 
 // Pass tells what changed in the files that came since the last one, and returns how many changes that were.
 func (f *Feed) Pass(ctx context.Context) (count int, err error) {
@@ -94,75 +114,124 @@ func (f *Feed) Pass(ctx context.Context) (count int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	var batch []changes.Change
-	flush := func() error {
-		if len(batch) == 0 {
-			return nil
-		}
-		count += len(batch)
-		err := changes.Append(f.o.Dir, batch)
-		batch = batch[:0]
-		return err
-	}
-	for i := range pairs {
-		if err := ctx.Err(); err != nil {
-			return count, errors.Join(err, flush())
-		}
-		change, err := f.compare(&pairs[i])
-		if err != nil || change == nil || f.listed[change.ID] {
-			continue // a capture that cannot be read is henro check's business
-		}
-		f.listed[change.ID] = true
-		if batch = append(batch, *change); len(batch) >= 100 {
-			if err := flush(); err != nil {
-				return count, err
-			}
-		}
-	}
-	if err := flush(); err != nil {
+	if count, err = f.tell(ctx, pairs); err != nil {
 		return count, err
-	}
-	if len(f.listed) > 2*remembered {
-		clear(f.listed) // the files say what was looked at
-	}
-	if err := changes.WriteAtom(f.o.Dir, f.o.Name, time.Now()); err != nil {
-		return count, err
-	}
-	for i := range pairs {
-		now := &pairs[i].now
-		f.grown[now.Filename] = max(f.grown[now.Filename], now.Offset)
 	}
 	clear(f.seen)
 	for _, name := range files {
 		f.seen[name] = true
 		delete(f.grown, name)
 	}
-	text, err := json.Marshal(files)
-	if err != nil {
-		return count, err
+	return count, errors.Join(f.keep(), changes.WriteAtom(f.o.Dir, f.o.Name, time.Now()))
+}
+
+// tell compares pairs of captures and writes down what changed.
+func (f *Feed) tell(ctx context.Context, pairs []watch.Pair) (count int, err error) {
+	for begin := 0; begin < len(pairs); begin += 100 {
+		var told, quiet []changes.Change
+		for _, p := range pairs[begin:min(begin+100, len(pairs))] {
+			if ctx.Err() != nil {
+				break
+			}
+			f.grown[p.Now.Filename] = max(f.grown[p.Now.Filename], p.Now.Offset)
+			id := changes.IDOf(p.Now.URL, p.Now.At)
+			if f.listed[id] || !f.wants(p.Now.URL) {
+				continue
+			}
+			change, noise, err := f.watcher.Compare(&p)
+			if err != nil {
+				continue // a capture that cannot be read is henro check's business
+			}
+			if noise != nil {
+				quiet = append(quiet, *noise)
+			}
+			if change != nil && change.Letters >= max(1, f.o.Least) {
+				told, f.listed[id] = append(told, *change), true
+			}
+		}
+		if err := errors.Join(changes.Append(f.o.Dir, told), changes.AppendNoise(f.o.Dir, quiet)); err != nil {
+			return count, err
+		}
+		if len(f.listed) > 2*remembered {
+			clear(f.listed) // the cursor says what was looked at
+		}
+		for i := range told {
+			if count++; f.o.Tell != nil {
+				f.o.Tell(&told[i])
+			}
+		}
+		if ctx.Err() != nil {
+			return count, ctx.Err()
+		}
 	}
-	return count, fsync.WriteFile(f.seenPath(), text, 0o666)
+	return count, nil
+}
+
+// keep writes down how far the archive was looked at.
+func (f *Feed) keep() error {
+	text, err := json.Marshal(cursor{slices.Sorted(maps.Keys(f.seen)), f.grown})
+	if err != nil {
+		return err
+	}
+	return fsync.WriteFile(f.seenPath(), text, 0o666)
+}
+
+// often is how long Follow waits between two looks.
+const often = 200 * time.Millisecond
+
+// Follow makes a pass, and then tells each change as its capture is synced, until the context ends.
+func (f *Feed) Follow(ctx context.Context) error {
+	tail, err := watch.NewTail(f.archive)
+	if err != nil {
+		return err
+	}
+	finished, told, atom := true, 0, time.Time{}
+	for {
+		if finished {
+			if _, err := f.Pass(ctx); err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+		var pairs []watch.Pair
+		if pairs, finished, err = tail.Next(); err != nil {
+			return err
+		}
+		if len(pairs) > 0 {
+			count, err := f.tell(ctx, pairs)
+			if err = errors.Join(err, f.keep()); err != nil && ctx.Err() == nil {
+				return err
+			}
+			told += count
+		}
+		if told > 0 && time.Since(atom) > 10*time.Second {
+			told, atom = 0, time.Now()
+			if err := changes.WriteAtom(f.o.Dir, f.o.Name, atom); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(often):
+		}
+	}
 }
 
 // pairs goes through the index, which is sorted by page and moment.
-func (f *Feed) pairs() (found []pair, err error) {
-	last := map[string]cdxj.Entry{} // by URL, of one key
+func (f *Feed) pairs() (found []watch.Pair, err error) {
+	var pages watch.Pages
 	key := ""
 	err = f.archive.Entries(func(e cdxj.Entry) bool {
 		if e.Key != key {
 			key = e.Key
-			clear(last)
+			pages.Clear()
 		}
-		if e.Status != 200 || e.Mime != "text/html" && e.Mime != "application/xhtml+xml" || !f.wants(e.URL) {
-			return true
+		if p := pages.Add(e); p != nil && f.isNew(&e) {
+			found = append(found, *p)
 		}
-		if before, ok := last[e.URL]; ok && before.Digest != e.Digest && f.isNew(&e) {
-			found = append(found, pair{before, e})
-		}
-		last[e.URL] = e
 		return true
 	})
-	slices.SortStableFunc(found, func(a, b pair) int { return a.now.At.Compare(b.now.At) })
+	slices.SortStableFunc(found, func(a, b watch.Pair) int { return a.Now.At.Compare(b.Now.At) })
 	return found, err
 }
 
@@ -175,36 +244,6 @@ func (f *Feed) isNew(e *cdxj.Entry) bool {
 func (f *Feed) wants(url string) bool {
 	return len(f.o.Prefixes) == 0 ||
 		slices.ContainsFunc(f.o.Prefixes, func(p string) bool { return strings.HasPrefix(url, p) })
-}
-
-// compare reads both captures; nil: their main text is the same, or differs too little.
-func (f *Feed) compare(p *pair) (*changes.Change, error) {
-	before, err := pagetext.Read(f.archive, p.before)
-	if err != nil {
-		return nil, err
-	}
-	now, err := pagetext.Read(f.archive, p.now)
-	if err != nil {
-		return nil, err
-	}
-	if before.Main == now.Main && before.Title == now.Title {
-		return nil, nil
-	}
-	c := &changes.Change{ID: changes.IDOf(p.now.URL, p.now.At), URL: p.now.URL, Title: now.Title, At: p.now.At.UTC(),
-		Before: p.before.At.UTC()}
-	c.Diff = Diff(p.now.URL, before, now, c.Before, c.At)
-	for i, line := range strings.Split(c.Diff, "\n") {
-		if i >= 2 && line != "" && (line[0] == '+' || line[0] == '-') {
-			c.Letters += utf8.RuneCountInString(line) - 1
-		}
-	}
-	if c.Letters == 0 || c.Letters < f.o.Least {
-		return nil, nil
-	}
-	if len(c.Diff) > changes.MaxDiff {
-		c.Diff, c.Cut = strings.ToValidUTF8(c.Diff[:changes.MaxDiff], ""), true
-	}
-	return c, nil
 }
 
 // Diff is what changed in the main text of two versions of a page, sentence by sentence; "" if nothing did.

@@ -1,17 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
-	"henro/actors/revisit"
 	"henro/cmd/config"
 	"henro/cmd/feed"
 	"henro/messages/weburl"
@@ -20,19 +20,21 @@ import (
 
 // feedFlags are those of henro feed.
 type feedFlags struct {
-	o      feed.Options
-	follow time.Duration
+	o             feed.Options
+	follow, noise bool
+	dismiss, keep string
 }
 
 func newFeedCommand() *cobra.Command {
 	var f feedFlags
 	cmd := &cobra.Command{
-		Use: "feed DIR", Short: "Tell what changed on which page: as Atom, as lines of JSON",
-		Long: `Compare the captures of each page in the archive, and write what changed in its main text to
-DIR/feed/changes.jsonl and, the latest 200, to changes.atom. With --follow, go on while a crawl adds files.
-A change that is in the feed does not come again. The dashboard of the crawl shows it under Changes.`,
+		Use: "feed DIR", Short: "Tell what changed on which page, of what matters: as Atom, as lines of JSON",
+		Long: `Compare the captures of each page in the archive, and write what changed to DIR/feed/changes.jsonl and,
+the latest 200, to changes.atom. With --follow, print each change as soon as its capture is synced. What changes
+at nearly each visit is held for noise: see --noise, --dismiss and --keep. DIR/watch.yaml says what else matters.`,
 		Example: `  henro feed crawl
-  henro feed crawl --follow 1m --least 40 --prefix https://example.org/news/`,
+  henro feed crawl --follow --least 40 --prefix https://example.org/news/
+  henro feed crawl --dismiss urn:henro:change:0123456789abcdef0123456789abcdef`,
 		Args: takes(1, 1, "of which crawl? henro feed crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			return f.run(cmd.Context(), arguments[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -41,7 +43,10 @@ A change that is in the feed does not come again. The dashboard of the crawl sho
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.o.Prefixes, "prefix", nil, "only pages whose `URL` begins so (repeatable)")
 	flags.IntVar(&f.o.Least, "least", 1, "only changes of so many letters, in the sentences that came or went")
-	flags.Var((*revisit.Span)(&f.follow), "follow", "look for new files every so often, until interrupted: 1m, 1h")
+	flags.BoolVar(&f.follow, "follow", false, "print each change as it comes, until interrupted")
+	flags.BoolVar(&f.noise, "noise", false, "print what was held for noise lately, and why")
+	flags.StringVar(&f.dismiss, "dismiss", "", "what changed is noise, from now on: the `ID` of a change")
+	flags.StringVar(&f.keep, "keep", "", "what changed is news, from now on: the `ID` of a change")
 	return cmd
 }
 
@@ -53,8 +58,10 @@ func (f *feedFlags) run(ctx context.Context, dir string, out, says io.Writer) (e
 		}
 		f.o.Prefixes[i] = u.String()
 	}
-	if f.follow != 0 && f.follow < time.Second {
-		return config.Usage("--follow: want 1s or more")
+	f.o.Crawl, f.o.Tell = dir, func(c *changes.Change) {
+		if f.follow {
+			fmt.Fprintln(out, c.Line())
+		}
 	}
 	f.o.Dir, f.o.Name = filepath.Join(dir, changes.Folder), filepath.Base(filepath.Clean(dir))
 	archive, err := openArchive(dir, says)
@@ -62,30 +69,30 @@ func (f *feedFlags) run(ctx context.Context, dir string, out, says io.Writer) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, archive.Close()) }()
-	made, err := feed.Open(f.o, archive)
-	if err != nil {
+	lock := flock.New(filepath.Join(f.o.Dir, "lock"))
+	if err := os.MkdirAll(f.o.Dir, 0o777); err != nil {
 		return err
 	}
-	lock := flock.New(filepath.Join(f.o.Dir, "lock"))
 	if held, err := lock.TryLock(); err != nil || !held {
 		return fmt.Errorf("another henro feed tells the changes of %s", dir)
 	}
 	defer lock.Unlock()
-	for first := true; first || ctx.Err() == nil; first = false {
-		count, err := made.Pass(ctx)
-		if err != nil && ctx.Err() == nil {
-			return err
-		}
-		if count > 0 || first {
-			fmt.Fprintf(out, "%d changes more in %s\n", count, filepath.Join(f.o.Dir, changes.LinesName))
-		}
-		if f.follow == 0 {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(f.follow):
-		}
+	made, err := feed.Open(f.o, archive)
+	if err != nil {
+		return err
 	}
-	return nil
+	defer func() { err = errors.Join(err, made.Close()) }()
+	switch {
+	case f.noise:
+		return made.Noise(out)
+	case f.dismiss != "" || f.keep != "":
+		return made.Teach(cmp.Or(f.dismiss, f.keep), f.dismiss != "", out)
+	case f.follow:
+		return made.Follow(ctx)
+	}
+	count, err := made.Pass(ctx)
+	if err == nil {
+		fmt.Fprintf(out, "%d changes more in %s\n", count, filepath.Join(f.o.Dir, changes.LinesName))
+	}
+	return err
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/mmcdole/gofeed"
 
-	"henro/cmd/config"
 	"henro/cmd/embedded/crawltest"
 	"henro/master"
 	"henro/store/report/changes"
@@ -110,10 +109,6 @@ func TestChangesAreTold(t *testing.T) {
 		if lines, err := changes.Recent(feedDir, 100); err != nil || len(lines) != c.want {
 			t.Errorf("%s: %d changes, want %d; %v", sentence, len(lines), c.want, err)
 		}
-	}
-	often := feedFlags{follow: time.Millisecond}
-	if err := often.run(t.Context(), dir, io.Discard, io.Discard); config.Code(err) != config.ExitUsage {
-		t.Errorf("too often: %v", err)
 	}
 }
 

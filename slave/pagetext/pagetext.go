@@ -32,6 +32,28 @@ const MaxBytes = 16 << 20
 
 // Read reads a captured page. A wall in its place (package walls) has no text: it is an error.
 func Read(a *captures.Archive, e cdxj.Entry) (*Text, error) {
+	page, err := HTML(a, e)
+	if err != nil {
+		return nil, err
+	}
+	t, d := &Text{Bytes: page.Bytes, Charset: page.Charset}, page.scanned
+	t.Words, t.Title, t.Language = d.Text, d.Title, charset.Language(d.Lang, t.Charset, d.Text)
+	t.Main, t.Sim = fingerprint.Main(d.Text), fingerprint.Sim(d.Text)
+	return t, nil
+}
+
+// Page is the HTML of a captured page.
+type Page struct {
+	Body     []byte // in UTF-8, unless its encoding is unknown
+	Charset  string
+	Bytes    int // as it came, its content coding off
+	Status   int
+	Location string // where it is redirected to; empty: nowhere
+	scanned  *links.Document
+}
+
+// HTML reads a captured page as it is. A wall in its place is an error.
+func HTML(a *captures.Archive, e cdxj.Entry) (*Page, error) {
 	c, err := a.Read(e)
 	if err != nil {
 		return nil, err
@@ -45,21 +67,20 @@ func Read(a *captures.Archive, e cdxj.Entry) (*Text, error) {
 	if err != nil && len(page) == 0 {
 		return nil, err // of a torn page, what there is
 	}
-	t := &Text{Bytes: len(page)}
-	t.Charset, _ = charset.Detect(c.Header.Get("Content-Type"), page)
-	if decoded, err := charset.Decode(page, t.Charset); err == nil {
+	p := &Page{Bytes: len(page), Status: c.Status, Location: c.Header.Get("Location"), scanned: &links.Document{}}
+	p.Charset, _ = charset.Detect(c.Header.Get("Content-Type"), page)
+	if decoded, err := charset.Decode(page, p.Charset); err == nil {
 		page = decoded
 	}
-	var d links.Document
+	p.Body = page
 	o := links.DefaultOptions()
 	o.MaxLinks = 100 // a page that has more than a wall is none
-	d.Scan(page, o)
-	if kind := walls.Look(&walls.Page{URL: e.URL, Status: c.Status, Body: page, Document: &d}); kind != walls.None {
+	p.scanned.Scan(page, o)
+	wall := &walls.Page{URL: e.URL, Status: c.Status, Body: page, Document: p.scanned}
+	if kind := walls.Look(wall); kind != walls.None {
 		return nil, fmt.Errorf("wall: %s", kind)
 	}
-	t.Words, t.Title, t.Language = d.Text, d.Title, charset.Language(d.Lang, t.Charset, d.Text)
-	t.Main, t.Sim = fingerprint.Main(d.Text), fingerprint.Sim(d.Text)
-	return t, nil
+	return p, nil
 }
 
 // Mime is the media type of a capture, also of one that is a revisit; empty if its content is not in the archive.
@@ -74,10 +95,12 @@ func Mime(a *captures.Archive, e cdxj.Entry) string {
 }
 
 // Sentences are the title and the main text, a sentence a line, so that a change shows where it is.
-func (t *Text) Sentences() string {
+func (t *Text) Sentences() string { return t.Title + "\n" + Sentences(t.Words) }
+
+// Sentences are those of a text, a sentence a line.
+func Sentences(text []byte) string {
 	var b strings.Builder
-	b.WriteString(t.Title + "\n")
-	words := bytes.Fields(t.Words)
+	words := bytes.Fields(text)
 	for i, word := range words {
 		b.Write(word)
 		last := word[len(word)-1]

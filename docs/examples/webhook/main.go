@@ -2,7 +2,7 @@
 // specification. What was posted is kept beside the file, so that it goes on where it ended.
 //
 //	echo whsec_$(openssl rand -base64 32) >secret.txt
-//	henro feed crawl --follow 1m &
+//	henro feed crawl --follow &
 //	go run ./docs/examples/webhook -secret secret.txt -url https://example.net/hook crawl/feed/changes.jsonl
 package main
 

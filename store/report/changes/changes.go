@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"henro/store/fsync"
@@ -30,6 +31,7 @@ const (
 	Folder    = "feed"
 	LinesName = "changes.jsonl"
 	AtomName  = "changes.atom"
+	NoiseName = "noise.jsonl" // of what was held for noise
 )
 
 // Bounds of what is kept.
@@ -44,11 +46,30 @@ type Change struct {
 	ID      string    `json:"id"`
 	URL     string    `json:"url"`
 	Title   string    `json:"title,omitempty"`
-	At      time.Time `json:"at"`            // of the capture
-	Before  time.Time `json:"before"`        // of the one that it is compared with
-	Letters int       `json:"letters"`       // of the sentences that came or went
-	Diff    string    `json:"diff"`          // of the main text, a sentence a line, as henro diff shows it
-	Cut     bool      `json:"cut,omitempty"` // the difference is longer
+	At      time.Time `json:"at"`              // of the capture
+	Before  time.Time `json:"before"`          // of the one that it is compared with
+	Letters int       `json:"letters"`         // of the sentences that came or went
+	Diff    string    `json:"diff"`            // of the main text, a sentence a line, as henro diff shows it
+	Cut     bool      `json:"cut,omitempty"`   // the difference is longer
+	Kinds   []string  `json:"kinds"`           // text, title, link, picture, status, redirect: what changed
+	Noise   int       `json:"noise,omitempty"` // blocks that changed too, and are no news
+	Why     []string  `json:"why,omitempty"`   // of noise, why it is no news
+	// in what changed, each once
+	PricesWent []string `json:"prices_went,omitempty"`
+	PricesCame []string `json:"prices_came,omitempty"`
+	DatesWent  []string `json:"dates_went,omitempty"`
+	DatesCame  []string `json:"dates_came,omitempty"`
+}
+
+// Line tells a change in one line.
+func (c *Change) Line() string {
+	line := fmt.Sprintf("%s %s %s: %d letters", c.At.Format(time.RFC3339), c.URL, cmp.Or(c.Title, "-"), c.Letters)
+	for i, facts := range [][]string{c.PricesWent, c.PricesCame, c.DatesWent, c.DatesCame} {
+		if len(facts) > 0 {
+			line += [...]string{" −", " +", " −", " +"}[i] + strings.Join(facts, ", ")
+		}
+	}
+	return line + " (" + strings.Join(c.Kinds, ", ") + ")"
 }
 
 // IDOf names a change; the name is the same whenever the change is found.
@@ -58,8 +79,16 @@ func IDOf(url string, at time.Time) string {
 }
 
 // Append writes changes behind those that are there, and syncs them.
-func Append(dir string, all []Change) (err error) {
-	j, err := journal.Open(filepath.Join(dir, LinesName), journal.Options{Bytes: maxLines, Older: 1})
+func Append(dir string, all []Change) error { return appendTo(dir, LinesName, all) }
+
+// AppendNoise writes down what was held for noise.
+func AppendNoise(dir string, all []Change) error { return appendTo(dir, NoiseName, all) }
+
+func appendTo(dir, name string, all []Change) (err error) {
+	if len(all) == 0 {
+		return nil
+	}
+	j, err := journal.Open(filepath.Join(dir, name), journal.Options{Bytes: maxLines, Older: 1})
 	if err != nil {
 		return err
 	}
@@ -73,9 +102,14 @@ func Append(dir string, all []Change) (err error) {
 }
 
 // Recent returns the latest changes, the latest first, at most so many; none where none were found yet.
-func Recent(dir string, most int) ([]Change, error) {
+func Recent(dir string, most int) ([]Change, error) { return recent(dir, LinesName, most) }
+
+// RecentNoise returns what was held for noise lately, as Recent does.
+func RecentNoise(dir string, most int) ([]Change, error) { return recent(dir, NoiseName, most) }
+
+func recent(dir, file string, most int) ([]Change, error) {
 	var all []Change
-	for _, name := range []string{LinesName, journal.OlderName(LinesName, 1)} {
+	for _, name := range []string{file, journal.OlderName(file, 1)} {
 		if len(all) >= most {
 			break
 		}

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Whether changes that matter are told from noise: pages of Debian's documentation packages in two versions, with fifteen kinds of made noise.
+#
+#   watch.sh [DIR] [FLAG...]     packages are unpacked into DIR, once; flags are those of go run ./.ci/lab/watch
+#
+# Packages are downloaded with apt-get and unpacked, not installed: the oldest and the newest version that the lists of packages have.
+set -euo pipefail
+lab=$(cd "$(dirname "$0")" && pwd)
+. "$lab/programs.sh"
+dir=${1:-$(mktemp -d)}
+[ $# = 0 ] || shift
+mkdir -p "$dir/packages"
+# unpacked PACKAGE VERSION: the folder of a package in one version
+unpacked() {
+	local to=$dir/${1}_$2
+	if [ ! -d "$to" ]; then
+		(cd "$dir/packages" && packages download -q "$1=$2")
+		mkdir "$to.new"
+		dpkg-deb -x "$dir/packages/$1_${2//:/%3a}"_*.deb "$to.new"
+		mv "$to.new" "$to"
+	fi
+	echo "$to/usr/share/doc/$3"
+}
+versions() { apt-cache madison "$1" | grep Packages | cut -d'|' -f2 | tr -d ' ' | sort -uV; }
+pairs=()
+while read -r package folder next next_folder; do
+	old=$(versions "$package" | head -1) new=$(versions "$package" | tail -1)
+	[ -n "$old" ] || { echo "$package: no version is known; apt-get update" >&2; continue; }
+	[ "$old" = "$new" ] || pairs+=("$(unpacked "$package" "$old" "$folder")=$(unpacked "$package" "$new" "$folder")")
+	[ -z "$next" ] || pairs+=("$(unpacked "$package" "$new" "$folder")=$(unpacked "$next" "$(versions "$next" | tail -1)" "$next_folder")")
+done <<'LIST'
+apache2-doc apache2-doc/manual
+dpdk-doc .
+linux-doc-6.1 linux-doc-6.1/html linux-doc-6.12 linux-doc-6.12/html
+postgresql-doc-15 .
+LIST
+cd "$lab/../.." && go run ./.ci/lab/watch "$@" "${pairs[@]}"

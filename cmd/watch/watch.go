@@ -1,0 +1,278 @@
+// Package watch tells what changed between two captures of a page, by the rules of a reader and by what was learnt of
+// the page: henro feed asks it for each pair of captures that follow each other.
+//
+// What is learnt (package news) is kept in one file of bbolt, feed/records.db: 1.5 kB for a page at most, 7 kB for a
+// template. It is only ever made better by being there: a file that is damaged is set aside, and all is learnt again.
+package watch
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/cespare/xxhash/v2"
+	"go.etcd.io/bbolt"
+
+	"henro/actors/template"
+	"henro/messages/weburl"
+	"henro/slave/pagetext"
+	"henro/store/archive/captures"
+	"henro/store/archive/cdxj"
+	"henro/store/report/changes"
+	"henro/store/report/news"
+)
+
+// RecordsName is the name of the file of what was learnt, in the folder of the feed.
+const RecordsName = "records.db"
+
+// Watcher compares captures of one archive. One goroutine uses it.
+type Watcher struct {
+	archive *captures.Archive
+	rules   *news.Rules
+	db      *bbolt.DB
+}
+
+// buckets of the file of records. Keys are xxhash64 of the URL, or of the shape of URLs; values the moment of the
+// capture that was learnt from last, nanoseconds since 1970 as i64, and the record.
+var buckets = [2][]byte{[]byte("pages"), []byte("templates")}
+
+// Open reads the rules of a reader (news.RulesName in dir, if it is there) and opens what was learnt, in the folder of
+// the feed.
+func Open(dir, folder string, archive *captures.Archive) (w *Watcher, err error) {
+	w = &Watcher{archive: archive}
+	switch file, err := os.Open(filepath.Join(dir, news.RulesName)); {
+	case err == nil:
+		defer file.Close()
+		if w.rules, err = news.ParseRules(file); err != nil {
+			return nil, fmt.Errorf("%s: %w", file.Name(), err)
+		}
+	case !errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "not a directory"):
+		return nil, err
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(folder, RecordsName)
+	if w.db, err = open(path); errors.Is(err, bbolt.ErrInvalid) || errors.Is(err, bbolt.ErrChecksum) ||
+		errors.Is(err, bbolt.ErrVersionMismatch) {
+		if err = os.Rename(path, path+".damaged"); err == nil {
+			w.db, err = open(path)
+		}
+	}
+	return w, err
+}
+
+func open(path string) (*bbolt.DB, error) {
+	db, err := bbolt.Open(path, 0o666, &bbolt.Options{Timeout: time.Second, NoFreelistSync: true})
+	if errors.Is(err, bbolt.ErrTimeout) {
+		err = fmt.Errorf("another henro feed uses %s", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return db, db.Update(func(tx *bbolt.Tx) error {
+		for _, name := range buckets {
+			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Close closes the file of records.
+func (w *Watcher) Close() error { return w.db.Close() }
+
+// Pair is two captures of a page that follow each other.
+type Pair struct {
+	Before, Now cdxj.Entry
+	Same        int // captures between them that are as Before
+}
+
+// Compare reads both captures. told is the change; nil: nothing changed that the reader wants to know. What was held
+// for noise is in quiet; nil: nothing was.
+func (w *Watcher) Compare(p *Pair) (told, quiet *changes.Change, err error) {
+	c, title, rule, err := w.change(p)
+	if err != nil || len(c.Blocks) == 0 {
+		return nil, nil, err
+	}
+	if rule.Learns() {
+		if err := w.judge(c, p); err != nil {
+			return nil, nil, err
+		}
+	}
+	if noise := c.Noise(); len(noise) > 0 {
+		quiet = entry(p, title, noise)
+	}
+	if !c.Told(rule) {
+		return nil, quiet, nil
+	}
+	told = entry(p, title, c.News())
+	if quiet != nil {
+		told.Noise = len(c.Noise())
+	}
+	told.PricesWent, told.PricesCame = c.Prices()
+	told.DatesWent, told.DatesCame = c.Dates()
+	return told, quiet, nil
+}
+
+// change compares two captures by the rule for their page.
+func (w *Watcher) change(p *Pair) (c *news.Change, title string, rule *news.Rule, err error) {
+	rule = w.rules.For(p.Now.URL)
+	before, err := w.read(p.Before, rule)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	now, err := w.read(p.Now, rule)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	return news.Compare(before, now), now.Title, rule, nil
+}
+
+func (w *Watcher) read(e cdxj.Entry, rule *news.Rule) (*news.Page, error) {
+	page, err := pagetext.HTML(w.archive, e)
+	if err != nil {
+		return nil, err
+	}
+	return news.Read(page.Body, page.Status, page.Location, rule), nil
+}
+
+// judge has a change judged by what was learnt, and has that learn from it. A capture is learnt from once.
+func (w *Watcher) judge(c *news.Change, p *Pair) error {
+	page := xxhash.Sum64String(p.Now.URL)
+	keys := [2]uint64{page, xxhash.Sum64String(templateOf(p.Now.URL))}
+	records := [2]*news.Record{news.NewRecord(), news.NewTemplate()}
+	return w.db.Batch(func(tx *bbolt.Tx) error {
+		var newest time.Time
+		for i, r := range records {
+			if at := load(tx, i, keys[i], r); i == 0 {
+				newest = at
+			}
+			r.Visited(p.Same)
+		}
+		news.Judge(c, page, records[0], records[1], news.DefaultLimits())
+		if !p.Now.At.After(newest) {
+			return nil
+		}
+		for i, r := range records {
+			if err := save(tx, i, keys[i], p.Now.At, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func load(tx *bbolt.Tx, of int, key uint64, r *news.Record) (at time.Time) {
+	value := tx.Bucket(buckets[of]).Get(binary.BigEndian.AppendUint64(nil, key))
+	if len(value) < 8 || r.Parse(value[8:]) != nil {
+		return time.Time{} // what is damaged is learnt again
+	}
+	return time.Unix(0, int64(binary.LittleEndian.Uint64(value)))
+}
+
+func save(tx *bbolt.Tx, of int, key uint64, at time.Time, r *news.Record) error {
+	value := r.Append(binary.LittleEndian.AppendUint64(nil, uint64(at.UnixNano())))
+	return tx.Bucket(buckets[of]).Put(binary.BigEndian.AppendUint64(nil, key), value)
+}
+
+// templateOf names the pages that are like this one.
+func templateOf(url string) string {
+	if u, err := weburl.Parse(url); err == nil {
+		return u.Host() + template.Shape(u.String())
+	}
+	return url
+}
+
+// Teach notes what a reader says of the change between two captures: it is noise, or news after all. Only the page
+// itself learns from it. It returns how many blocks that is of.
+func (w *Watcher) Teach(p *Pair, noise bool) (blocks int, err error) {
+	c, _, _, err := w.change(p)
+	if err != nil {
+		return 0, err
+	}
+	return len(c.Blocks), w.db.Update(func(tx *bbolt.Tx) error {
+		r, key := news.NewRecord(), xxhash.Sum64String(p.Now.URL)
+		at := load(tx, 0, key, r)
+		if noise {
+			r.Dismiss(c)
+		} else {
+			r.Keep(c)
+		}
+		if at.IsZero() {
+			at = time.Unix(0, 0)
+		}
+		return save(tx, 0, key, at, r)
+	})
+}
+
+// Find finds the pair of captures of a change: those of its page at its two moments.
+func (w *Watcher) Find(c *changes.Change) (*Pair, error) {
+	url, err := weburl.Parse(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pair{}
+	err = w.archive.Captures(url, func(e cdxj.Entry) bool {
+		switch {
+		case e.At.Equal(c.Before):
+			p.Before = e
+		case e.At.Equal(c.At):
+			p.Now = e
+		}
+		return true
+	})
+	if err == nil && (p.Before.URL == "" || p.Now.URL == "") {
+		err = captures.ErrNotArchived
+	}
+	return p, err
+}
+
+// entry writes blocks of a change as henro feed writes them down: sentences that went and came.
+func entry(p *Pair, title string, blocks []news.Changed) *changes.Change {
+	c := &changes.Change{ID: changes.IDOf(p.Now.URL, p.Now.At), URL: p.Now.URL, Title: title, At: p.Now.At.UTC(),
+		Before: p.Before.At.UTC()}
+	var went, came strings.Builder
+	for i := range blocks {
+		b, to := &blocks[i], &went
+		if b.Came {
+			to = &came
+		}
+		text := b.Text
+		switch b.Kind {
+		case news.Text:
+			text = pagetext.Sentences([]byte(text))
+		case news.Title:
+			text += "\n"
+		default:
+			text = b.Kind.String() + " " + text + "\n"
+		}
+		to.WriteString(text)
+		if why := string(b.Noise); why != "" && !slices.Contains(c.Why, why) {
+			c.Why = append(c.Why, why)
+		}
+		if !slices.Contains(c.Kinds, b.Kind.String()) {
+			c.Kinds = append(c.Kinds, b.Kind.String())
+		}
+	}
+	c.Diff = udiff.Unified(c.URL+"\t"+c.Before.Format(time.RFC3339), c.URL+"\t"+c.At.Format(time.RFC3339),
+		went.String(), came.String())
+	for i, line := range strings.Split(c.Diff, "\n") {
+		if i >= 2 && line != "" && (line[0] == '+' || line[0] == '-') {
+			c.Letters += utf8.RuneCountInString(line) - 1
+		}
+	}
+	if len(c.Diff) > changes.MaxDiff {
+		c.Diff, c.Cut = strings.ToValidUTF8(c.Diff[:changes.MaxDiff], ""), true
+	}
+	return c
+}

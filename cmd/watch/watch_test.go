@@ -1,0 +1,237 @@
+package watch
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"henro/store/archive/captures"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
+	"henro/store/report/changes"
+	"henro/store/report/news"
+)
+
+// archive is a folder with one file that grows by a version of a page a day.
+type archive struct {
+	t    *testing.T
+	path string
+	day  int
+}
+
+func newArchive(t *testing.T) *archive {
+	a := &archive{t: t, path: filepath.Join(t.TempDir(), "a.warc.gz")}
+	a.add(200, "<title>Salt</title><p>Salt costs 1 €</p>")
+	return a
+}
+
+// add appends a capture to the file, and then its line to the index, as an archivist does.
+func (a *archive) add(status int, html string) {
+	a.t.Helper()
+	b, err := warc.NewBuilder(warc.DefaultOptions())
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	head := fmt.Sprintf("HTTP/1.1 %d OK\r\nContent-Type: text/html\r\n\r\n", status)
+	data, _ := b.AppendExchange(nil, &warc.Exchange{URI: "http://a.test/", Request: []byte("GET / HTTP/1.1\r\n\r\n"),
+		At:   time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC).AddDate(0, 0, a.day),
+		Head: []byte(head), Body: []byte(html)})
+	a.day++
+	all, _ := os.ReadFile(a.path + warc.OpenSuffix)
+	index, _ := os.ReadFile(cdxj.Path(a.path) + warc.OpenSuffix)
+	all = append(all, data...)
+	for name, text := range map[string][]byte{a.path: all, a.path + warc.OpenSuffix: all} {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+	if err := cdxj.IndexFile(a.path); err != nil {
+		a.t.Fatal(err)
+	}
+	whole, err := os.ReadFile(cdxj.Path(a.path))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for _, line := range bytes.SplitAfter(whole, []byte("\n")) {
+		if !bytes.Contains(index, line) {
+			index = append(index, line...)
+		}
+	}
+	for _, name := range []string{a.path, cdxj.Path(a.path)} {
+		if err := os.Remove(name); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(cdxj.Path(a.path)+warc.OpenSuffix, index, 0o600); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+func (a *archive) open() (*captures.Archive, *Watcher, string) {
+	a.t.Helper()
+	c, err := captures.Open(filepath.Dir(a.path), func(what string) { a.t.Error(what) })
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	folder := filepath.Join(a.t.TempDir(), "feed")
+	w, err := Open(filepath.Dir(a.path), folder, c)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.t.Cleanup(func() { _, _ = w.Close(), c.Close() })
+	return c, w, folder
+}
+
+// What comes is told as it comes, each once, with the version before, also one that was captured before the tail began.
+func TestWhatComesIsComparedWithWhatWasBefore(t *testing.T) {
+	a := newArchive(t)
+	c, w, _ := a.open()
+	tail, err := NewTail(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range []struct {
+		status     int
+		html, want string
+	}{
+		{200, "<title>Salt</title><p>Salt costs 2 €</p>", "-Salt costs 1 €\n+Salt costs 2 €\n"},
+		{200, "<title>Salt</title><p>Salt costs 2 €</p>", ""},
+		{500, "broken", ""},
+		{200, "<title>Salt</title><p>Salt costs 2 € <b>now</b></p>", "-Salt costs 2 €\n+Salt costs 2 € now\n"},
+		{404, "<p>Gone", "+status 404\n"},
+	} {
+		a.add(v.status, v.html)
+		got := ""
+		for range 2 {
+			pairs, _, err := tail.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for j := range pairs {
+				told, _, err := w.Compare(&pairs[j])
+				if err != nil || told == nil {
+					t.Fatalf("version %d: %v, %v", i, told, err)
+				}
+				got += told.Diff
+			}
+		}
+		if (got == "") != (v.want == "") || !strings.Contains(got, v.want) {
+			t.Errorf("version %d: %q, want %q", i, got, v.want)
+		}
+	}
+	for _, ending := range []string{"", cdxj.Suffix} { // a file that is finished is looked for in the index
+		name := strings.TrimSuffix(a.path, ".warc.gz") + ".warc.gz"
+		if ending != "" {
+			name = cdxj.Path(a.path)
+		}
+		if err := os.Rename(name+warc.OpenSuffix, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, finished, err := tail.Next(); !finished || err != nil {
+		t.Errorf("finished %v, %v", finished, err)
+	}
+}
+
+// What a reader says of a change holds for the next ones, also when all is opened again.
+func TestAReaderTeaches(t *testing.T) {
+	a := newArchive(t)
+	c, w, folder := a.open()
+	tail, err := NewTail(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := func(price int) (told, quiet *changes.Change) {
+		t.Helper()
+		a.add(200, fmt.Sprintf("<title>Salt</title><p>Salt costs %d €</p>", price))
+		pairs, _, err := tail.Next()
+		if err != nil || len(pairs) != 1 {
+			t.Fatalf("%d pairs, %v", len(pairs), err)
+		}
+		if told, quiet, err = w.Compare(&pairs[0]); err != nil {
+			t.Fatal(err)
+		}
+		return told, quiet
+	}
+	first, _ := next(2)
+	if first == nil || fmt.Sprint(first.PricesWent, first.PricesCame) != "[1 €] [2 €]" || first.Title != "Salt" {
+		t.Fatalf("the first: %+v", first)
+	}
+	if err := changes.Append(folder, []changes.Change{*first}); err != nil {
+		t.Fatal(err)
+	}
+	// what was archived before the archive is opened is found, as by a command of its own
+	again := func() {
+		opened, err := captures.Open(filepath.Dir(a.path), func(what string) { t.Error(what) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = opened.Close() })
+		w.archive = opened
+	}
+	again()
+	if err := w.TeachByID(folder, first.ID, true, &bytes.Buffer{}); err != nil {
+		t.Fatal(err)
+	}
+	told, quiet := next(3)
+	if told != nil || quiet == nil || fmt.Sprint(quiet.Why) != "["+string(news.Dismissed)+"]" {
+		t.Fatalf("dismissed, and told: %+v, %+v", told, quiet)
+	}
+	if err := changes.AppendNoise(folder, []changes.Change{*quiet}); err != nil {
+		t.Fatal(err)
+	}
+	var shown bytes.Buffer
+	if err := Noise(folder, &shown); err != nil || !strings.Contains(shown.String(), quiet.ID) ||
+		!strings.Contains(shown.String(), "+Salt costs 3 €") {
+		t.Errorf("shown: %s, %v", shown.String(), err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if w, err = Open(filepath.Dir(a.path), folder, c); err != nil {
+		t.Fatal(err)
+	}
+	if told, _ = next(4); told != nil {
+		t.Errorf("forgotten: %+v", told)
+	}
+	again()
+	if err := w.TeachByID(folder, quiet.ID, false, &bytes.Buffer{}); err != nil {
+		t.Fatal(err)
+	}
+	for price := range 5 {
+		if told, _ = next(10 + price); told == nil {
+			t.Error("kept, and not told")
+		}
+	}
+	if err := w.TeachByID(folder, "urn:x", false, &bytes.Buffer{}); err == nil {
+		t.Error("a change that is none")
+	}
+}
+
+// A file of records that is damaged is set aside; rules that are wrong are an error with file and line.
+func TestWhatIsDamagedIsSetAside(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, RecordsName), bytes.Repeat([]byte("x"), 1<<16), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w, err := Open(dir, dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, RecordsName+".damaged")); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, news.RulesName), []byte("- pages: a b"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, dir, nil); err == nil || !strings.Contains(err.Error(), "watch.yaml: line 1") {
+		t.Errorf("rules: %v", err)
+	}
+}

@@ -1,0 +1,274 @@
+package news
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func said(all []Changed) string {
+	var words []string
+	for _, b := range all {
+		sign := "-"
+		if b.Came {
+			sign = "+"
+		}
+		words = append(words, sign+b.Kind.String()+" "+b.Text)
+	}
+	return strings.Join(words, "|")
+}
+
+func compared(before, now string, r *Rule) *Change {
+	return Compare(Read([]byte(before), 200, "", r), Read([]byte(now), 200, "", r))
+}
+
+func TestWhatChangedIsOfBlocks(t *testing.T) {
+	for name, c := range map[string]struct{ before, now, want string }{
+		"a paragraph":     {"<p>a<p>b <b>c</b>", "<p>a<p>b <b>d</b>", "-text b c|+text b d"},
+		"a title":         {"<title>a</title>x", "<title>b</title>x", "-title a|+title b"},
+		"a link":          {"<a href=/1>x</a>", "<a href=/2>x</a>", "-link /1|+link /2"},
+		"a picture":       {"<img src=/1>", "<img src=/2>", "-picture /1|+picture /2"},
+		"lines of code":   {"<pre>a\nb\nc</pre>", "<pre>a\nd\nc</pre>", "-text b|+text d"},
+		"moved":           {"<p>a<p>b<p>c", "<p>c<p>a<p>b", ""},
+		"navigation":      {"<nav>a</nav><footer>b</footer>c", "<nav>d</nav><footer>e</footer>c", ""},
+		"scripts":         {"<script>a</script><p>c", "<script>b</script><p>c", ""},
+		"white space":     {"<p>a  b", "<p>\na\u00a0b\n", ""},
+		"twice, now once": {"<p>a<p>a", "<p>a", "-text a"},
+		"main in an aside": {"<aside><main>a</main></aside>", "<aside><main>b</main></aside>",
+			"-text a|+text b"},
+	} {
+		if got := said(compared(c.before, c.now, nil).Blocks); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	c := Compare(Read(nil, 200, "", nil), Read(nil, 301, "https://b.test/", nil))
+	if got := said(c.Blocks); got != "+status 301|+redirect https://b.test/" {
+		t.Errorf("redirected: %q", got)
+	}
+}
+
+func TestPricesAndDatesOfAChangeAreTold(t *testing.T) {
+	c := compared("<p>Salt 3 € until 2026-03-14, pepper $4.50", "<p>Salt 5 € until 1 April 2026, pepper $4.50", nil)
+	went, came := c.Prices()
+	if fmt.Sprint(went, came) != "[3 €] [5 €]" {
+		t.Errorf("prices %v, %v", went, came)
+	}
+	if went, came = c.Dates(); fmt.Sprint(went, came) != "[2026-03-14] [1 April 2026]" {
+		t.Errorf("dates %v, %v", went, came)
+	}
+}
+
+// A page that has a clock, an advertisement, and a list to which news is added.
+func withNoise(r *rand.Rand, news string) string {
+	return fmt.Sprintf("<h1>Salt</h1><p>It is %d:%02d now</p><div class=ad>Buy %x</div><ul>%s<li>old one</ul>",
+		r.IntN(24), r.IntN(60), r.Uint64(), news)
+}
+
+func TestNoiseIsLearntUndoneAndTaught(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	own, list, before := NewRecord(), "", ""
+	visit := func(own *Record) *Change {
+		now := withNoise(r, list)
+		c := compared(before, now, nil)
+		Judge(c, 1, own, nil, DefaultLimits())
+		before = now
+		return c
+	}
+	visit(own)
+	for i := range 10 {
+		before := own.visits
+		if c := visit(own); c.Told(nil) != (i < 2) || own.visits != before+1 {
+			t.Errorf("visit %d: told %v: %s", i, c.Told(nil), said(c.News()))
+		}
+	}
+	for i := range 10 { // news at each visit, added to a list
+		list = fmt.Sprintf("<li>news of day %c", 'a'+i) + list
+		if c := visit(own); said(c.News()) != fmt.Sprintf("+text news of day %c", 'a'+i) || len(c.Noise()) != 4 {
+			t.Errorf("day %d: %q, %q", i, said(c.News()), said(c.Noise()))
+		}
+	}
+	c := visit(own)
+	if c.Told(nil) || c.Noise()[0].Noise == "" {
+		t.Errorf("told: %q", said(c.News()))
+	}
+	own.Keep(c)
+	if c = visit(own); len(c.News()) != 4 {
+		t.Errorf("undone: %q", said(c.News()))
+	}
+	own.Dismiss(c)
+	if c = visit(own); c.Told(nil) || c.Noise()[0].Noise != Dismissed {
+		t.Errorf("dismissed: %q", said(c.News()))
+	}
+	fresh := NewRecord() // what is dismissed at its first change
+	c = visit(fresh)
+	fresh.Dismiss(c)
+	if c = visit(fresh); c.Told(nil) {
+		t.Errorf("dismissed at once: %q", said(c.News()))
+	}
+}
+
+// Noise of a template is known on pages that were never compared before, and one release of all pages is none.
+func TestNoiseIsLearntFromOtherPages(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	template := NewTemplate()
+	judge := func(page int, before, now string) *Change {
+		c := compared(before, now, nil)
+		Judge(c, uint64(page), NewRecord(), template, DefaultLimits())
+		return c
+	}
+	told := 0
+	for page := range 20 {
+		if judge(page, withNoise(r, ""), withNoise(r, "")).Told(nil) {
+			told++
+		}
+	}
+	if told > 8 {
+		t.Errorf("%d of 20 are told", told)
+	}
+	template = NewTemplate()
+	template.Visited(400)
+	for page := range 100 {
+		if c := judge(page, "<p>Manual of 1.0", "<p>Manual of 1.1"); !c.Told(nil) {
+			t.Fatalf("page %d: the release is noise", page)
+		}
+	}
+}
+
+func TestARecordIsBoundedAndReadAgain(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	own, before := NewRecord(), ""
+	for range 300 {
+		var b strings.Builder
+		for i := range 50 {
+			fmt.Fprintf(&b, "<div class=x%c>%x</div>", 'a'+i%26, r.Uint64())
+		}
+		c := compared(before, b.String(), nil)
+		Judge(c, 1, own, nil, DefaultLimits())
+		before = b.String()
+	}
+	text := own.Append(nil)
+	again := NewRecord()
+	if err := again.Parse(text); err != nil || !reflect.DeepEqual(own, again) {
+		t.Errorf("read again: %v", err)
+	}
+	if len(own.marks) > ofPage || len(text) > 2000 {
+		t.Errorf("%d keys, %d bytes", len(own.marks), len(text))
+	}
+	for i := range text {
+		broken := append([]byte(nil), text...)
+		broken[i] ^= 4
+		if NewRecord().Parse(broken) == nil {
+			t.Fatalf("byte %d is another, and nobody notices", i)
+		}
+	}
+}
+
+func TestHostilePagesAreRead(t *testing.T) {
+	for name, page := range map[string]string{
+		"nested":     strings.Repeat("<div>", 1<<20) + "deep",
+		"50 MB":      "<p>a" + strings.Repeat("<p>b c", 8<<20),
+		"one word":   strings.Repeat("x", 5<<20),
+		"many links": strings.Repeat("<a href=x>", 100_000),
+		"not closed": strings.Repeat("<table><tr><td><b><i>x", 20_000),
+		"no UTF-8":   "<p>\xff\xfe\x00a",
+	} {
+		p := Read([]byte(page), 200, "", nil)
+		if len(p.Blocks) == 0 || len(p.Blocks) > maxBlocks+1 {
+			t.Errorf("%s: %d blocks", name, len(p.Blocks))
+		}
+	}
+	long := "<p>" + strings.Repeat("a ", MaxBytes)
+	if c := compared(long+"b", long+"c", nil); !c.Told(nil) {
+		t.Error("what changes behind the bound is not told")
+	}
+}
+
+func TestRulesAreRead(t *testing.T) {
+	rules, err := ParseRules(strings.NewReader(`
+- pages: https://A.test/shop/*
+  watch: ["#price", .stock]
+  ignore: ['Updated \d+']
+- pages: "*"
+  leave: [.ad]
+  least: 5
+- pages: b.test
+  come: [In Stock]
+  links: false
+  learn: false
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shop := rules.For("https://a.test/shop/1")
+	c := compared("<nav id=price>3 Updated 1</nav><p>a", "<nav id=price>3 Updated 2</nav><p>b", shop)
+	if len(c.Blocks) != 0 {
+		t.Errorf("shop: %q", said(c.Blocks))
+	}
+	c = compared("<nav id=price>3</nav><p>a", "<nav id=price>4</nav><p>b", shop)
+	if said(c.Blocks) != "-text 3|+text 4" {
+		t.Errorf("shop: %q", said(c.Blocks))
+	}
+	all := rules.For("https://a.test/")
+	if c = compared("<div class=ad>a</div>", "<div class=ad>b</div>", all); len(c.Blocks) != 0 {
+		t.Errorf("left out: %q", said(c.Blocks))
+	}
+	if compared("a", "b", all).Told(all) || !compared("abc", "def", all).Told(all) {
+		t.Error("least is not the least")
+	}
+	b := rules.For("https://b.test/x")
+	if !compared("<a href=1>no", "<a href=2>now in stock", b).Told(b) || compared("in stock", "x", b).Told(b) ||
+		compared("<a href=1>x", "<a href=2>x", b).Told(b) || b.Learns() || !all.Learns() {
+		t.Error("words, links or learning are not as the rule says")
+	}
+	if rules.For("https://c.test/") != all || (*Rules)(nil).For("https://c.test/") != nil {
+		t.Error("other pages have another rule")
+	}
+}
+
+func TestErrorsOfRulesNameTheLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"- pages: a.test\n  wach: [x]":            `line 2: "wach": want pages, watch`,
+		"- pages: a.test\n  watch:\n  - '##'":     `line 3: "##" is no CSS selector`,
+		"- pages: a.test\n  ignore: ['(']":        `line 2: "(" is no regular expression`,
+		"- watch: [x]":                            `line 1: pages "": want a URL`,
+		"- pages: a.test/x":                       `line 1: pages "a.test/x": want https://`,
+		"- pages: a.test\n  least: many":          `line 2: cannot unmarshal`,
+		"pages: a.test":                           `want a list of rules`,
+		"- x":                                     `line 1: want a rule`,
+		strings.Repeat("- pages: a.test\n", 1001): `line 1001: more than 1000 rules`,
+		"- pages: a.test\n  come: ['']":           `line 2: want 1 to 500 bytes in come`,
+	} {
+		if _, err := ParseRules(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.50q: %v, want %s", text, err, want)
+		}
+	}
+	if _, err := ParseRules(strings.NewReader("")); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte("<p>a<div class=b><svg><title>x</title>"), []byte("<p>b"))
+	f.Fuzz(func(t *testing.T, before, now []byte) {
+		c := Compare(Read(before, 200, "", nil), Read(now, 404, "", nil))
+		own := NewRecord()
+		Judge(c, 1, own, NewTemplate(), DefaultLimits())
+		if err := NewRecord().Parse(own.Append(nil)); err != nil {
+			t.Error(err)
+		}
+		if len(Compare(Read(before, 200, "", nil), Read(before, 200, "", nil)).Blocks) != 0 {
+			t.Error("a page differs from itself")
+		}
+	})
+}
+
+func FuzzParseRules(f *testing.F) {
+	f.Add([]byte("- pages: https://a.test/*\n  watch: ['a:has(b)']\n  ignore: ['x*']\n"))
+	f.Fuzz(func(_ *testing.T, text []byte) {
+		if rules, err := ParseRules(strings.NewReader(string(text))); err == nil {
+			Read([]byte("<div><p id=a>x</p></div>"), 200, "", rules.For("https://a.test/b"))
+		}
+	})
+}

@@ -1,0 +1,209 @@
+package news
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/andybalholm/cascadia"
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/net/html"
+
+	"henro/messages/weburl"
+)
+
+// RulesName is the name of the file of rules in the directory of a crawl.
+const RulesName = "watch.yaml"
+
+// Bounds of a file of rules.
+const (
+	maxRulesBytes = 1 << 20
+	maxRules      = 1000
+	maxWords      = 32  // selectors, patterns or words of one kind in a rule
+	maxWord       = 500 // bytes of one
+)
+
+// Rule is what a reader wants to know of some pages.
+type Rule struct {
+	Pages  string   `yaml:"pages"`  // a URL, all that begin with what stands before a *, or a host
+	Watch  []string `yaml:"watch"`  // CSS selectors: only of what lies in these; none: of the main text
+	Leave  []string `yaml:"leave"`  // CSS selectors of what is left out
+	Ignore []string `yaml:"ignore"` // RE2 patterns: what matches is taken out of each block
+	Least  int      `yaml:"least"`  // letters that must have changed
+	Come   []string `yaml:"come"`   // one of these words must have come, whatever its case …
+	Go     []string `yaml:"go"`     // … or one of these have gone
+	// false: not of links, of pictures; all that changes is told, whatever the record says
+	Links    *bool `yaml:"links"`
+	Pictures *bool `yaml:"pictures"`
+	Learn    *bool `yaml:"learn"`
+
+	watch, leave []cascadia.SelectorGroup
+	ignore       []*regexp.Regexp
+}
+
+var none Rule
+
+// Rules are those of a file.
+type Rules struct{ all []*Rule }
+
+// ParseRules reads a file of rules: a list in YAML, each with the keys of Rule. An error names the line.
+func ParseRules(file io.Reader) (*Rules, error) {
+	text, err := io.ReadAll(io.LimitReader(file, maxRulesBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxRulesBytes {
+		return nil, fmt.Errorf("longer than %d bytes", maxRulesBytes)
+	}
+	var nodes []yaml.Node
+	if err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&nodes); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("want a list of rules, each beginning with - pages: URL: %w", err)
+	}
+	if len(nodes) > maxRules {
+		return nil, fmt.Errorf("line %d: more than %d rules", nodes[maxRules].Line, maxRules)
+	}
+	rules := &Rules{}
+	for i := range nodes {
+		r, err := parseRule(&nodes[i])
+		if err != nil {
+			return nil, err
+		}
+		rules.all = append(rules.all, r)
+	}
+	// the most exact first
+	slices.SortStableFunc(rules.all, func(a, b *Rule) int { return cmp.Compare(len(b.Pages), len(a.Pages)) })
+	return rules, nil
+}
+
+func parseRule(n *yaml.Node) (*Rule, error) {
+	r := &Rule{}
+	if n.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("line %d: want a rule that begins with - pages: URL", n.Line)
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if !slices.Contains([]string{"pages", "watch", "leave", "ignore", "least", "come", "go", "links", "pictures",
+			"learn"}, key.Value) {
+			return nil, fmt.Errorf("line %d: %q: want pages, watch, leave, ignore, least, come, go, links, pictures "+
+				"or learn", key.Line, key.Value)
+		}
+		if err := r.checkWords(key, value); err != nil {
+			return nil, err
+		}
+	}
+	if err := n.Decode(r); err != nil {
+		return nil, errors.New(strings.ReplaceAll(err.Error(), "yaml: unmarshal errors:\n  ", ""))
+	}
+	if err := r.normalise(); err != nil {
+		return nil, fmt.Errorf("line %d: pages %q: %w", n.Line, r.Pages, err)
+	}
+	return r, nil
+}
+
+// checkWords reads the selectors and patterns of a rule, each of which has a line of its own to name.
+func (r *Rule) checkWords(key, value *yaml.Node) error {
+	if value.Kind != yaml.SequenceNode {
+		return nil
+	}
+	if len(value.Content) > maxWords {
+		return fmt.Errorf("line %d: more than %d in %s", value.Line, maxWords, key.Value)
+	}
+	for _, word := range value.Content {
+		if len(word.Value) > maxWord || word.Value == "" {
+			return fmt.Errorf("line %d: want 1 to %d bytes in %s", word.Line, maxWord, key.Value)
+		}
+		switch key.Value {
+		case "watch", "leave":
+			sel, err := cascadia.ParseGroup(word.Value)
+			if err != nil {
+				return fmt.Errorf("line %d: %q is no CSS selector: %w", word.Line, word.Value, err)
+			}
+			if key.Value == "watch" {
+				r.watch = append(r.watch, sel)
+			} else {
+				r.leave = append(r.leave, sel)
+			}
+		case "ignore":
+			like, err := regexp.Compile(word.Value)
+			if err != nil {
+				return fmt.Errorf("line %d: %q is no regular expression: %w", word.Line, word.Value, err)
+			}
+			r.ignore = append(r.ignore, like)
+		}
+	}
+	return nil
+}
+
+// normalise brings the pages of a rule into the one form of URLs.
+func (r *Rule) normalise() error {
+	begin, all := strings.CutSuffix(r.Pages, "*")
+	switch {
+	case r.Pages == "*":
+		return nil
+	case r.Pages == "":
+		return errors.New("want a URL, one that ends in *, a host, or * for all")
+	case !strings.Contains(begin, "://"):
+		if strings.Contains(begin, "/") || all {
+			return errors.New("want https:// or http:// before it")
+		}
+		if _, err := weburl.Parse("https://" + begin + "/"); err != nil {
+			return err
+		}
+		r.Pages = strings.ToLower(begin)
+		return nil
+	}
+	u, err := weburl.Parse(begin)
+	if err != nil {
+		return err
+	}
+	if r.Pages = u.String(); all {
+		r.Pages += "*"
+	}
+	return nil
+}
+
+// For returns the rule for a page, the most exact of those that hold for it; nil: none does. url is in the form of
+// package weburl.
+func (rs *Rules) For(url string) *Rule {
+	if rs == nil {
+		return nil
+	}
+	_, rest, _ := strings.Cut(url, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	for _, r := range rs.all {
+		begin, all := strings.CutSuffix(r.Pages, "*")
+		if url == r.Pages || host == r.Pages || all && strings.HasPrefix(url, begin) {
+			return r
+		}
+	}
+	return nil
+}
+
+// Learns reports whether noise is to be told from news.
+func (r *Rule) Learns() bool { return r == nil || r.Learn == nil || *r.Learn }
+
+func (r *Rule) links() bool    { return r.Links == nil || *r.Links }
+func (r *Rule) pictures() bool { return r.Pictures == nil || *r.Pictures }
+
+func (r *Rule) watches(n *html.Node) bool { return matches(r.watch, n) }
+func (r *Rule) leaves(n *html.Node) bool  { return matches(r.leave, n) }
+
+func matches(all []cascadia.SelectorGroup, n *html.Node) bool {
+	return slices.ContainsFunc(all, func(s cascadia.SelectorGroup) bool { return s.Match(n) })
+}
+
+// clean takes what is to be ignored out of a text.
+func (r *Rule) clean(text string) string {
+	if len(r.ignore) == 0 {
+		return text
+	}
+	for _, like := range r.ignore {
+		text = like.ReplaceAllString(text, "")
+	}
+	return fold(text)
+}
