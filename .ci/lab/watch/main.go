@@ -302,15 +302,16 @@ func report(pages []*page, results [2]*result) error {
 			best = i
 		}
 	}
-	fmt.Printf("\nrival chosen: %s\n\n| kind of noise, judged | pairs | henro | rival | recall of henro |\n|---|---:|---:|---:|---:|\n",
-		rivalNames[best])
+	fmt.Printf("\nrival chosen: %s\n\n| kind of noise, judged | pairs | henro | rival | recall of henro |\n", rivalNames[best])
+	fmt.Println("|---|---:|---:|---:|---:|")
 	for kind := range kinds {
 		t := judging.byKind[kind]
-		fmt.Printf("| %s | %d | %.3f | %.3f | %.3f |\n", kinds[kind].name, t[rivals].of, t[rivals].share(), t[best].share(),
-			judging.newsByKind[kind].share())
+		fmt.Printf("| %s | %d | %.3f | %.3f | %.3f |\n", kinds[kind].name, t[rivals].of, t[rivals].share(),
+			t[best].share(), judging.newsByKind[kind].share())
 	}
 	ours, theirs := judging.noise[rivals].share(), judging.noise[best].share()
-	fmt.Printf("| all | %d | %.3f | %.3f | %.3f |\n", judging.noise[rivals].of, ours, theirs, judging.news[rivals].share())
+	fmt.Printf("| all | %d | %.3f | %.3f | %.3f |\n", judging.noise[rivals].of, ours, theirs,
+		judging.news[rivals].share())
 	if recall := judging.news[rivals].share(); recall < 0.97 || ours > theirs/2 {
 		return fmt.Errorf("recall %.3f, want 0.97; false alarms %.3f, want half of %.3f at most", recall, ours, theirs)
 	}

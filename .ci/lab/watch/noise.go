@@ -14,7 +14,8 @@ var kinds = []struct {
 	make func(r *rand.Rand, manner int, at time.Time) string
 }{
 	{"clock", func(_ *rand.Rand, manner int, at time.Time) string {
-		return pick(manner, `<p>`+at.Format("15:04:05")+`</p>`, `<div class="c">It is `+at.Format("3:04 PM")+` UTC</div>`)
+		return pick(manner, `<p>`+at.Format("15:04:05")+`</p>`,
+			`<div class="c">It is `+at.Format("3:04 PM")+` UTC</div>`)
 	}},
 	{"date of today", func(_ *rand.Rand, manner int, at time.Time) string {
 		return pick(manner, `<p class="today">`+at.Format("Monday, 2 January 2006")+`</p>`,
@@ -27,7 +28,8 @@ var kinds = []struct {
 	}},
 	{"people who look", func(r *rand.Rand, manner int, _ time.Time) string {
 		return pick(manner, fmt.Sprintf(`<p><b>%d people</b> look at this</p>`, 2+r.IntN(40)),
-			fmt.Sprintf(`<div class="live">%d readers are here now, %d of them signed in</div>`, 20+r.IntN(90), r.IntN(20)))
+			fmt.Sprintf(`<div class="live">%d readers are here now, %d of them signed in</div>`, 20+r.IntN(90),
+				r.IntN(20)))
 	}},
 	{"advertisement in words", func(r *rand.Rand, manner int, _ time.Time) string {
 		return pick(manner, `<div class="ad"><p>`+sentence(r, 4)+`</p><p>`+sentence(r, 12)+`</p></div>`,
@@ -35,14 +37,15 @@ var kinds = []struct {
 	}},
 	{"advertisement in pictures", func(r *rand.Rand, manner int, _ time.Time) string {
 		return pick(manner,
-			fmt.Sprintf(`<div><a href="https://ads.test/click?c=%x"><img src="https://ads.test/b/%d.png"></a></div>`, r.Uint64(),
-				r.IntN(1000)),
+			fmt.Sprintf(`<div><a href="https://ads.test/click?c=%x"><img src="https://ads.test/b/%d.png"></a></div>`,
+				r.Uint64(), r.IntN(1000)),
 			fmt.Sprintf(`<p class="banner-%d"><a href="/go/%s"><img src="/pix/%s.gif" alt=""></a>`+
 				`<a href="/go/%s">%s</a></p>`, r.IntN(100), token(r), token(r), token(r), sentence(r, 3)))
 	}},
 	{"session in links", nil}, // see disturb
 	{"number of the request", func(r *rand.Rand, manner int, _ time.Time) string {
-		return pick(manner, `<p>Request `+token(r)+`</p>`, fmt.Sprintf(`<small>Ray ID: %x, nonce %s</small>`, r.Uint64(), token(r)))
+		return pick(manner, `<p>Request `+token(r)+`</p>`,
+			fmt.Sprintf(`<small>Ray ID: %x, nonce %s</small>`, r.Uint64(), token(r)))
 	}},
 	{"related pages, others each time", func(r *rand.Rand, manner int, _ time.Time) string {
 		n, pool := 6, 20
@@ -52,7 +55,8 @@ var kinds = []struct {
 		var b strings.Builder
 		b.WriteString(pick(manner, `<div class="related"><h4>Read also</h4><ul>`, `<h4>More</h4><ul>`))
 		for _, i := range r.Perm(pool)[:n] {
-			fmt.Fprintf(&b, `<li><a href="/articles/%d">%s</a></li>`, i, sentence(rand.New(rand.NewPCG(uint64(i), 5)), 6))
+			fmt.Fprintf(&b, `<li><a href="/articles/%d">%s</a></li>`, i,
+				sentence(rand.New(rand.NewPCG(uint64(i), 5)), 6))
 		}
 		return b.String() + pick(manner, `</ul></div>`, `</ul>`)
 	}},
@@ -93,8 +97,8 @@ var kinds = []struct {
 	}},
 	{"how fast it was made", func(r *rand.Rand, manner int, _ time.Time) string {
 		return pick(manner, fmt.Sprintf(`<p>Page generated in %.3f seconds by web%d</p>`, r.Float64(), r.IntN(9)),
-			fmt.Sprintf(`<div id="perf%d">Served by node-%c%d in %d ms</div>`, r.IntN(1e6), 'a'+rune(r.IntN(6)), r.IntN(40),
-				r.IntN(500)))
+			fmt.Sprintf(`<div id="perf%d">Served by node-%c%d in %d ms</div>`, r.IntN(1e6), 'a'+rune(r.IntN(6)),
+				r.IntN(40), r.IntN(500)))
 	}},
 	{"likes, and a title that counts", func(r *rand.Rand, manner int, _ time.Time) string {
 		return pick(manner, fmt.Sprintf(`<p class="likes">%d comments · %d likes</p>`, r.IntN(50), r.IntN(900)),
@@ -118,11 +122,12 @@ func token(r *rand.Rand) string {
 	return string(b)
 }
 
-var words = strings.Fields(`salt water garden winter lamp paper river stone bridge market letter window silver copper road
-	evening music kitchen forest island mountain summer candle table captain harbour engine feather mirror journey number
-	story colour shadow season flower basket button circle doctor farmer finger hammer ladder needle orange pencil rabbit
-	saddle temple valley wagon yellow better cheap quick gentle bright hidden modern simple steady famous buy find learn
-	save travel discover compare order try taste build visit open with without under above before after between today`)
+var words = strings.Fields(`salt water garden winter lamp paper river stone bridge market letter window silver copper road evening
+	music kitchen forest island mountain summer candle table captain harbour engine feather mirror journey
+	number story colour shadow season flower basket button circle doctor farmer finger hammer ladder needle
+	orange pencil rabbit saddle temple valley wagon yellow better cheap quick gentle bright hidden modern
+	simple steady famous buy find learn save travel discover compare order try taste build visit open with
+	without under above before after between today`)
 
 func sentence(r *rand.Rand, n int) string {
 	all := make([]string, n)

@@ -10,7 +10,6 @@ package news
 
 import (
 	"bytes"
-	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -316,6 +315,3 @@ func fold(s string) string {
 }
 
 func mix(a, b uint64) uint64 { return (a^b)*0x9e3779b97f4a7c15 ^ a>>29 }
-
-// Limited reads as much of a page as Read takes and as much again, so that what lies behind is noticed.
-func Limited(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, 4*MaxBytes)) }
