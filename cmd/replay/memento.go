@@ -31,15 +31,15 @@ func (s *Server) mementoLinks(r *http.Request, u weburl.URL, p captures.Place) s
 	}{{"first memento", p.First}, {"prev memento", p.Previous}, {"memento", p.At}, {"next memento", p.Next},
 		{"last memento", p.Last}} {
 		if !l.at.IsZero() {
-			text += fmt.Sprintf(`, <%s>; rel="%s"; datetime="%s"`, s.mementoURL(r, u, l.at), l.rel,
+			text += fmt.Sprintf(`, <%s>; rel="%s"; datetime="%s"`, mementoURL(s.ownHost(r), u, l.at), l.rel,
 				l.at.UTC().Format(http.TimeFormat))
 		}
 	}
 	return text
 }
 
-func (s *Server) mementoURL(r *http.Request, u weburl.URL, at time.Time) string {
-	return "http://" + s.ownHost(r) + "/web/" + cdxj.Stamp(at) + "mp_/" + u.String()
+func mementoURL(host string, u weburl.URL, at time.Time) string {
+	return "http://" + host + "/web/" + cdxj.Stamp(at) + "mp_/" + u.String()
 }
 
 // timegate leads to the memento nearest to Accept-Datetime, or to the last one (RFC 7089 4.2.1).
@@ -61,7 +61,7 @@ func (s *Server) timegate(w http.ResponseWriter, r *http.Request, raw string) er
 		return err
 	}
 	w.Header().Set("Link", s.mementoLinks(r, u, p))
-	w.Header().Set("Location", s.mementoURL(r, u, p.At))
+	w.Header().Set("Location", mementoURL(s.ownHost(r), u, p.At))
 	w.WriteHeader(http.StatusFound)
 	return nil
 }
@@ -94,7 +94,7 @@ func (s *Server) timemap(w http.ResponseWriter, r *http.Request, raw string) err
 		case n == p.Count:
 			rel = "last memento"
 		}
-		fmt.Fprintf(out, ",\n<%s>; rel=\"%s\"; datetime=\"%s\"", s.mementoURL(r, u, e.At), rel,
+		fmt.Fprintf(out, ",\n<%s>; rel=\"%s\"; datetime=\"%s\"", mementoURL(s.ownHost(r), u, e.At), rel,
 			e.At.UTC().Format(http.TimeFormat))
 		return true
 	})
