@@ -192,7 +192,7 @@ func brokenHosts() []brokenHost {
 	nowhere := func(*testing.T) int { return 80 }
 	return []brokenHost{
 		{name: "nosuch", word: "DNS_NOT_FOUND", says: "no such host", listen: nowhere},
-		{name: "servfail", word: "DNS_FAILED", says: "SERVFAIL", listen: nowhere},
+		{name: "servfail", word: "DNS_FAILED", says: "server misbehaving", listen: nowhere},
 		{name: "private", word: "ADDRESS_FORBIDDEN", says: "10.1.2.3", listen: nowhere},
 		{name: "metadata", word: "ADDRESS_FORBIDDEN", says: "169.254.169.254", listen: nowhere},
 		{name: "refused", word: "CONNECT_REFUSED", says: "connection refused", listen: func(t *testing.T) int {

@@ -212,7 +212,7 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 func TestEveryCommandAloneSaysWhatItWants(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	does := map[string]bool{"slaves collect": true, "demo": true, "doctor": true} // something, by themselves
+	does := map[string]bool{"nodes collect": true, "demo": true, "doctor": true} // something, by themselves
 	var walk func(c *cobra.Command, path ...string)
 	walk = func(c *cobra.Command, path ...string) {
 		for _, child := range c.Commands() {
