@@ -95,6 +95,8 @@ var rooms = map[string]int{
 	"cmd/proving":          120,
 	"cmd/replay/origin":    103,
 	"cmd/replay/posts":     77,
+	"cmd/watch":            450,
+	"store/report/news":    900,
 	"messages/posted":      312,
 	"slave/browser":        1_060,
 	"slave/render":         300,
