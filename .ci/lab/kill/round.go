@@ -122,7 +122,8 @@ func (r *round) serve() (err error) {
 	}
 	r.flags = []string{
 		"--allow-private", "--delay", r.o.delay.String(), "--fetch-timeout", r.o.lease.String(),
-		"--depth", fmt.Sprint(depth), "--page-budget", "40", "--seeds", seeds, "--log-level", "debug", "--dir", r.path("crawl"),
+		"--depth", fmt.Sprint(depth), "--page-budget", "40", "--seeds", seeds, "--log-level", "debug",
+		"--dir", r.path("crawl"),
 	}
 	for _, line := range r.listening.Resolve() {
 		r.flags = append(r.flags, "--resolve", line)

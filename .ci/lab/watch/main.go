@@ -302,7 +302,8 @@ func report(pages []*page, results [2]*result) error {
 			best = i
 		}
 	}
-	fmt.Printf("\nrival chosen: %s\n\n| kind of noise, judged | pairs | henro | rival | recall of henro |\n", rivalNames[best])
+	fmt.Printf("\nrival chosen: %s\n\n| kind of noise, judged | pairs | henro | rival | recall of henro |\n",
+		rivalNames[best])
 	fmt.Println("|---|---:|---:|---:|---:|")
 	for kind := range kinds {
 		t := judging.byKind[kind]
