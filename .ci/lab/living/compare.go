@@ -129,7 +129,7 @@ func (l *lab) try(ctx context.Context, s *Site, way string) (*row, error) {
 	if len(r.manners.Agents) > 1 {
 		r.notes = append(r.notes, fmt.Sprintf("%d user agents: %q", len(r.manners.Agents), r.manners.Agents))
 	}
-	if r.visits, r.rendered, err = l.visits(ctx, dir); err != nil || l.options.Pages == 0 {
+	if r.visits, r.rendered, err = l.visits(ctx, dir); err != nil || l.options.Pages == 0 || l.bounded(way) {
 		return r, err
 	}
 	archive, err := captures.Open(filepath.Join(dir, "warc"), func(string) {})
@@ -386,7 +386,7 @@ func (l *lab) judge(sum *row) {
 		l.say(ok, bar, "--browser %s: %s", sum.way, fmt.Sprintf(format, values...))
 	}
 	say(sum.manners.ok(), false, "nothing past robots.txt, --exclude and the guard, nothing twice or early")
-	if l.options.Pages == 0 {
+	if l.options.Pages == 0 || l.bounded(sum.way) {
 		return
 	}
 	say(sum.left == 0, false, "%d requests left the replay", sum.left)
