@@ -65,9 +65,13 @@ type Log struct {
 	size   int64
 	broken bool // they are not all there
 
-	queue chan job
-	fresh chan *Checkpoint // to be stamped
-	ended sync.WaitGroup
+	mu       sync.Mutex // of queue and working
+	queue    []job
+	working  bool  // a goroutine is taking jobs from the queue; it ends with them
+	again    []job // of that goroutine: what could not be logged
+	ended    sync.WaitGroup
+	fresh    chan *Checkpoint // to be stamped
+	stamping sync.WaitGroup
 }
 
 // job is a file that is finished. leaves is where its leaves are; "": they are read from the file.
@@ -88,21 +92,16 @@ func Open(o Options) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("log in %s: %w", l.dir, err)
 	}
-	var stamping sync.WaitGroup
 	if o.Authority != nil {
 		l.fresh = make(chan *Checkpoint, 1)
-		stamping.Go(func() { l.stamps(l.fresh) })
+		l.stamping.Go(func() { l.stamps(l.fresh) })
 		if known := stamped(l.dir); l.last.Size > 0 && !slices.Contains(known, l.last.Size) {
 			l.fresh <- l.last
 		}
 	}
-	l.ended.Go(func() {
-		l.work(missing)
-		if l.fresh != nil {
-			close(l.fresh)
-			stamping.Wait()
-		}
-	})
+	for _, name := range missing {
+		l.enqueue(job{name: name})
+	}
 	return l, nil
 }
 
@@ -113,7 +112,7 @@ func takeOver(o Options) (*Log, error) {
 	if err := warc.MakeDir(o.Dir); err != nil {
 		return nil, err
 	}
-	l := &Log{o: o, queue: make(chan job, 1024)}
+	l := &Log{o: o}
 	public, err := l.takeKey()
 	if err != nil {
 		return nil, err
@@ -341,7 +340,7 @@ func (l *Log) Finish(name string, cut bool) {
 	}
 	l.open, l.file, l.broken = nil, nil, false
 	if name != "" {
-		l.queue <- j
+		l.enqueue(j)
 	}
 }
 
@@ -351,30 +350,48 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.Finish("", true)
-	close(l.queue)
 	l.ended.Wait()
+	for _, j := range takeAll(&l.again) {
+		l.do(j)
+	}
+	if l.fresh != nil {
+		close(l.fresh)
+		l.stamping.Wait()
+	}
 	return nil
 }
 
-// work logs files: those that an earlier process left first.
-func (l *Log) work(left []string) {
-	var again []job
-	do := func(j job) {
-		if err := l.log(j); err != nil {
-			l.o.Failed(j.name, err)
-			again = append(again, j)
+// enqueue has a file logged beside what the process does.
+func (l *Log) enqueue(j job) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.queue = append(l.queue, j); !l.working {
+		l.working = true
+		l.ended.Go(l.work)
+	}
+}
+
+// work logs files until none is left.
+func (l *Log) work() {
+	for {
+		l.mu.Lock()
+		if l.working = len(l.queue) > 0; !l.working {
+			l.mu.Unlock()
+			return
+		}
+		j := l.queue[0]
+		l.queue = l.queue[1:]
+		l.mu.Unlock()
+		for _, j := range append(takeAll(&l.again), j) {
+			l.do(j)
 		}
 	}
-	for _, name := range left {
-		do(job{name: name})
-	}
-	for j := range l.queue {
-		for _, j := range slices.Concat(takeAll(&again), []job{j}) {
-			do(j)
-		}
-	}
-	for _, j := range takeAll(&again) {
-		do(j)
+}
+
+func (l *Log) do(j job) {
+	if err := l.log(j); err != nil {
+		l.o.Failed(j.name, err)
+		l.again = append(l.again, j)
 	}
 }
 
