@@ -122,8 +122,8 @@ func token(r *rand.Rand) string {
 	return string(b)
 }
 
-var words = strings.Fields(`salt water garden winter lamp paper river stone bridge market letter window silver copper road
-	evening music kitchen forest island mountain summer candle table captain harbour engine feather mirror journey
+var words = strings.Fields(`salt water garden winter lamp paper river stone bridge market letter window silver copper
+	road evening music kitchen forest island mountain summer candle table captain harbour engine feather mirror journey
 	number story colour shadow season flower basket button circle doctor farmer finger hammer ladder needle
 	orange pencil rabbit saddle temple valley wagon yellow better cheap quick gentle bright hidden modern
 	simple steady famous buy find learn save travel discover compare order try taste build visit open with
