@@ -20,6 +20,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/cespare/xxhash/v2"
 	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 
 	"henro/actors/template"
 	"henro/messages/weburl"
@@ -61,8 +62,8 @@ func Open(dir, folder string, archive *captures.Archive) (w *Watcher, err error)
 		return nil, err
 	}
 	path := filepath.Join(folder, RecordsName)
-	if w.db, err = open(path); errors.Is(err, bbolt.ErrInvalid) || errors.Is(err, bbolt.ErrChecksum) ||
-		errors.Is(err, bbolt.ErrVersionMismatch) {
+	if w.db, err = open(path); errors.Is(err, berrors.ErrInvalid) || errors.Is(err, berrors.ErrChecksum) ||
+		errors.Is(err, berrors.ErrVersionMismatch) {
 		if err = os.Rename(path, path+".damaged"); err == nil {
 			w.db, err = open(path)
 		}
@@ -72,7 +73,7 @@ func Open(dir, folder string, archive *captures.Archive) (w *Watcher, err error)
 
 func open(path string) (*bbolt.DB, error) {
 	db, err := bbolt.Open(path, 0o666, &bbolt.Options{Timeout: time.Second, NoFreelistSync: true})
-	if errors.Is(err, bbolt.ErrTimeout) {
+	if errors.Is(err, berrors.ErrTimeout) {
 		err = fmt.Errorf("another henro feed uses %s", path)
 	}
 	if err != nil {
