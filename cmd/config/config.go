@@ -20,6 +20,7 @@ import (
 	"github.com/knadh/koanf/providers/env/v2"
 	"github.com/knadh/koanf/providers/file"
 	"github.com/knadh/koanf/v2"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"henro/store"
@@ -55,6 +56,16 @@ func (e *Exit) Unwrap() error { return e.Err }
 // Usage makes an error of bad usage: one line that says what to do.
 func Usage(format string, args ...any) error {
 	return &Exit{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
+}
+
+// Takes refuses too few and too many arguments of a command with a question.
+func Takes(least, most int, question string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, arguments []string) error {
+		if len(arguments) < least || len(arguments) > most {
+			return Usage("%s", question)
+		}
+		return nil
+	}
 }
 
 // Code returns the exit code that an error means.

@@ -42,7 +42,7 @@ Of a WACZ file, by whatever program, every part is compared with its digest, eve
 index is followed, and its signature is verified. With --signer it must be signed by that key.`,
 		Example: "  henro check crawl\n  henro check --repair crawl\n  henro check --since kept/checkpoint crawl\n" +
 			"  henro check --signer MHYwEAYH… crawl.wacz",
-		Args: takes(1, 1, "of which crawl? henro check crawl"),
+		Args: config.Takes(1, 1, "of which crawl? henro check crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			out, bar := cmd.OutOrStdout(), newBar(cmd.ErrOrStderr())
 			info, err := os.Stat(arguments[0])

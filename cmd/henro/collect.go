@@ -23,7 +23,7 @@ and either side may be killed at any moment. Beyond loopback both sides need the
 is let in.`,
 		Example: `  henro nodes collect --key cluster.key --listen :7784 crawl
   henro-slave --key cluster.key --join master:7781 --collect master:7784`,
-		Args: takes(1, 1, "of which crawl? henro nodes collect crawl"),
+		Args: config.Takes(1, 1, "of which crawl? henro nodes collect crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			logger, err := log.Logger()
 			if err != nil {

@@ -29,7 +29,7 @@ before: unchanged (a revisit, or the same bytes), same text (only what surrounds
 in the main text between the captures nearest to two moments, sentence by sentence.`,
 		Example: `  henro diff crawl https://example.org/
   henro diff crawl https://example.org/ --from 2026-03-01 --to 2026-03-14T12:00`,
-		Args: takes(2, 2, "of which crawl, which page? henro diff crawl https://example.org/"),
+		Args: config.Takes(2, 2, "of which crawl, which page? henro diff crawl https://example.org/"),
 		RunE: func(cmd *cobra.Command, arguments []string) (err error) {
 			url, err := weburl.Parse(arguments[1])
 			if err != nil {

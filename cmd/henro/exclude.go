@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/cmd/config"
 	"henro/master"
 )
 
@@ -18,7 +19,7 @@ func newExcludeCommand() *cobra.Command {
 begins, and a restart does not change that. In a crawl that ends its waiting pages are given up; otherwise they
 are put off, and visited within a day after --undo has let the host in again.`,
 		Example: "  henro host exclude https://example.org\n  henro host exclude https://example.org --undo",
-		Args:    takes(1, 1, "which host? henro host exclude https://example.org"),
+		Args:    config.Takes(1, 1, "which host? henro host exclude https://example.org"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			path, word := "/api/hosts/exclude", "is excluded"
 			if admit {

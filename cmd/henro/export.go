@@ -29,7 +29,7 @@ func newExportCommand() *cobra.Command {
 		Example: `  henro export --dir crawl crawl.sqlite                         # all tables, with indexes and views
   henro export --dir crawl --what links links.parquet
   henro export --dir crawl --what pages --to tsv - | head`,
-		Args: takes(1, 1, "export to one file: henro export --what links --to csv --dir crawl links.csv (or -)"),
+		Args: config.Takes(1, 1, "export to one file: henro export --what links --to csv --dir crawl links.csv (or -)"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if to == "wacz" || to == "" && strings.HasSuffix(arguments[0], ".wacz") {
 				return exportWACZ(cmd.OutOrStdout(), cmd.ErrOrStderr(), wacz.DefaultOptions(), r.dir, arguments[0])

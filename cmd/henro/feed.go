@@ -35,7 +35,7 @@ at nearly each visit is held for noise: see --noise, --dismiss and --keep. DIR/w
 		Example: `  henro feed crawl
   henro feed crawl --follow --least 40 --prefix https://example.org/news/
   henro feed crawl --dismiss urn:henro:change:0123456789abcdef0123456789abcdef`,
-		Args: takes(1, 1, "of which crawl? henro feed crawl"),
+		Args: config.Takes(1, 1, "of which crawl? henro feed crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			return f.run(cmd.Context(), arguments[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},

@@ -29,7 +29,7 @@ henro crawl --continuous. Links on such a page are followed once a crawled page 
 		Example: `  henro import --dir news old.cdxj.gz
   henro import --dir news old/warc
   henro crawl --dir news --continuous --contact you@example.org https://example.org/`,
-		Args: takes(1, math.MaxInt, "which archives? henro import --dir crawl old.cdxj"),
+		Args: config.Takes(1, math.MaxInt, "which archives? henro import --dir crawl old.cdxj"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			imported, ignored, err := importAll(dir, arguments, notesTo(cmd.ErrOrStderr()))
 			if errors.Is(err, history.ErrSource) {

@@ -115,7 +115,7 @@ func newPageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "page URL", Short: "Say what is known of a page, and when it is due",
 		Example: "  henro page https://example.org/ --dir crawl\n  henro page --json https://example.org/ | jq .says",
-		Args:    takes(1, 1, "which page? henro page https://example.org/"),
+		Args:    config.Takes(1, 1, "which page? henro page https://example.org/"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if err := isURL(arguments[0]); err != nil {
 				return err
@@ -134,7 +134,7 @@ func newHostCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "host NAME", Short: "Say what is known of a host, or tell the crawl something of one",
 		Example: "  henro host example.org --dir crawl\n  henro host exclude https://example.org",
-		Args:    takes(1, 1, "which host? henro host example.org"),
+		Args:    config.Takes(1, 1, "which host? henro host example.org"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			return tell(&l, cmd, "/api/host?host="+url.QueryEscape(arguments[0]),
 				func(c *reading.Crawl) (*reading.HostFound, error) { return c.Host(arguments[0]) }, printHost)
@@ -146,16 +146,6 @@ func newHostCommand() *cobra.Command {
 		cmd.AddCommand(takesCrawl(verb, 1))
 	}
 	return cmd
-}
-
-// takes refuses too few and too many arguments of a command with a question.
-func takes(least, most int, question string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, arguments []string) error {
-		if len(arguments) < least || len(arguments) > most {
-			return config.Usage("%s", question)
-		}
-		return nil
-	}
 }
 
 // shown prints a thing in words, or with --json as JSON.
@@ -350,7 +340,7 @@ func newBackupCommand() *cobra.Command {
 		Long: "Copy the state, as of one moment, to a tar file. Unpacked into the state folder of an empty " +
 			"directory it is a crawl to resume.",
 		Example: "  henro backup --dir crawl state.tar",
-		Args:    takes(1, 1, "to which file? henro backup --dir crawl state.tar"),
+		Args:    config.Takes(1, 1, "to which file? henro backup --dir crawl state.tar"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			var n int64
 			if err := writeFile(arguments[0], func(w io.Writer) (err error) {

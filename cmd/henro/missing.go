@@ -34,7 +34,8 @@ With a PREFIX of URLs, or a HOST, only pages below it are looked at.`,
 		Example: `  henro missing crawl
   henro missing crawl https://example.org/docs/
   henro missing --json crawl | jq -r 'select(.missing) | .missing[] | [.missing, .url] | @tsv' | sort | uniq -c`,
-		Args: takes(1, 2, "of which crawl? henro missing crawl, or henro missing crawl https://example.org/docs/"),
+		Args: config.Takes(1, 2,
+			"of which crawl? henro missing crawl, or henro missing crawl https://example.org/docs/"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			l.dir = arguments[0]
 			prefixes := []string{""}

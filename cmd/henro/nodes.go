@@ -67,7 +67,7 @@ name.`, printMasters))
 func orderTo[T any](c *control, what, verb, short, long string, show func(io.Writer, T) error) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " NAME", Short: short, Long: long, Example: "  henro nodes " + verb + " pc-02",
-		Args: takes(1, 1, "which "+what+"? henro nodes lists them"),
+		Args: config.Takes(1, 1, "which "+what+"? henro nodes lists them"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			var answer T
 			if err := c.ask(cmd.Context(), http.MethodPost, "/api/"+what+"s/"+verb+"?"+what+"="+

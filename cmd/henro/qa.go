@@ -34,7 +34,7 @@ and write a report, the worst pages first. The browser asks the live hosts as a 
 after another; it has a profile of its own and ends with the command. The state says why the archive lacks something.`,
 		Example: `  henro qa crawl                           # writes crawl/qa/index.html
   henro qa --pages 200 --to report crawl`,
-		Args: takes(1, 1, "of which crawl? henro qa crawl"),
+		Args: config.Takes(1, 1, "of which crawl? henro qa crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			logger, err := log.Logger()
 			if err != nil {

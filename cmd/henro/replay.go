@@ -37,7 +37,7 @@ running or ended, or any folder of WARC files; any program may have written a WA
 		Example: `  henro replay crawl
   henro replay manuals.wacz
   henro replay --listen 127.0.0.1:8091 collected/warcs`,
-		Args: takes(1, 1, "of which crawl? henro replay crawl"),
+		Args: config.Takes(1, 1, "of which crawl? henro replay crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			logger, err := log.Logger()
 			if err != nil {

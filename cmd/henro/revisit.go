@@ -36,7 +36,8 @@ sooner, the more often such hints of its host have been right. Nothing is ordere
   git diff --name-only HEAD~ -- public | sed 's|^public|https://example.org|' | henro revisit --from - --by deploy`,
 		Args: func(cmd *cobra.Command, arguments []string) error {
 			if told.from == "" {
-				return takes(1, 1, "which pages? henro revisit 'https://example.org/news/*' --every 6h")(cmd, arguments)
+				return config.Takes(1, 1,
+					"which pages? henro revisit 'https://example.org/news/*' --every 6h")(cmd, arguments)
 			}
 			if len(arguments) > 0 || posted != (master.RevisitPosted{}) {
 				return config.Usage("--from stands alone: the file names the pages, and how often hints of their " +

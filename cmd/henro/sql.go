@@ -39,7 +39,7 @@ at once until the crawl goes on.`,
 		Example: `  henro sql crawl "SELECT status, count(*) FROM pages GROUP BY status"
   henro sql crawl "SELECT target, count(*) AS n FROM edges GROUP BY target ORDER BY n DESC LIMIT 20" --format csv
   henro sql crawl        # a shell: .help says more`,
-		Args: takes(1, 2, `which crawl, and which question? henro sql crawl "SELECT count(*) FROM pages"`),
+		Args: config.Takes(1, 2, `which crawl, and which question? henro sql crawl "SELECT count(*) FROM pages"`),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if limit < 0 {
 				return config.Usage("--timeout %v: want a duration such as 10m, or 0 for none", limit)

@@ -13,6 +13,7 @@ import (
 	"henro/actors/admission"
 	"henro/actors/partition"
 	"henro/actors/reading"
+	"henro/cmd/config"
 	"henro/slave/pagetext"
 	"henro/store/archive/cdxj"
 	"henro/store/report/survey"
@@ -38,7 +39,7 @@ age of what is archived; which hosts do not bear their timetable, how they are r
 		Example: `  henro stats crawl
   henro stats --timetable crawl                 # writes crawl/report/index.html and its figures
   henro stats crawl --json | jq .links_per_page`,
-		Args: takes(1, 1, "of which crawl? henro stats crawl"),
+		Args: config.Takes(1, 1, "of which crawl? henro stats crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if r.dir = arguments[0]; timetable.draw {
 				return timetable.show(cmd, &r.look)

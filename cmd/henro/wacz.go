@@ -36,7 +36,7 @@ which is printed, sees that it is yours (anonymous signature of WACZ Signing and
 		Example: `  henro wacz crawl crawl.wacz
   henro key signing > wacz.key; henro wacz --sign wacz.key crawl crawl.wacz
   henro wacz --title "Manuals, November 2026" crawl - | ssh archive 'cat > manuals.wacz'`,
-		Args: takes(2, 2, "pack which crawl into which file? henro wacz crawl crawl.wacz (or -)"),
+		Args: config.Takes(2, 2, "pack which crawl into which file? henro wacz crawl crawl.wacz (or -)"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if key != "" {
 				if err := signWith(&o, key); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/reading"
+	"henro/cmd/config"
 )
 
 func newWhyCommand() *cobra.Command {
@@ -20,7 +21,7 @@ func newWhyCommand() *cobra.Command {
 come first, or which rule keeps it out. An unknown URL is judged by the same rules.`,
 		Example: "  henro why https://example.org/private/a\n  henro why example.org\n  henro why --json " +
 			"https://example.org/ | jq .rules",
-		Args: takes(1, 1, "why what? henro why https://example.org/page, or henro why example.org"),
+		Args: config.Takes(1, 1, "why what? henro why https://example.org/page, or henro why example.org"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if strings.Contains(arguments[0], "://") { // else a host may be named by its name alone
 				if err := isURL(arguments[0]); err != nil {

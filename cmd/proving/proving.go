@@ -30,7 +30,7 @@ was signed: the digest of its record, its path in the tree of all records, the c
 authority if there is one. Anyone checks it with henro verify, or with openssl and sha256sum. The record itself
 is not in it.`,
 		Example: "  henro prove crawl https://example.org/ -o example.proof\n  henro verify example.proof",
-		Args:    takes(2, 2, "which page of which crawl? henro prove crawl https://example.org/"),
+		Args:    config.Takes(2, 2, "which page of which crawl? henro prove crawl https://example.org/"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			url, err := weburl.Parse(arguments[1])
 			if err != nil {
@@ -88,7 +88,7 @@ is in or the stored bytes of the record alone, compare these with it as well.
 
 Whose key it is, a proof does not say: compare it with the one that whoever crawled has published (--key).`,
 		Example: "  henro verify example.proof\n  henro verify example.proof HENRO-20261127040000000-00001.warc.gz",
-		Args:    takes(1, 2, "which proof? henro verify example.proof"),
+		Args:    config.Takes(1, 2, "which proof? henro verify example.proof"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			p, err := proof.ReadProof(arguments[0])
 			if err == nil && key != "" && key != p.Checkpoint.Key {
@@ -114,13 +114,4 @@ Whose key it is, a proof does not say: compare it with the one that whoever craw
 	}
 	cmd.Flags().StringVar(&key, "key", "", "the public `KEY` that must have signed it, as it prints it")
 	return cmd
-}
-
-func takes(least, most int, question string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, arguments []string) error {
-		if len(arguments) < least || len(arguments) > most {
-			return config.Usage("%s", question)
-		}
-		return nil
-	}
 }

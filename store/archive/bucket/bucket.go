@@ -120,27 +120,17 @@ func (b *Bucket) List(ctx context.Context) (map[string]Object, error) {
 	return found, nil
 }
 
-// File reads an object from any place.
-func (b *Bucket) File(o Object) *File {
-	f := &File{b: b, o: o}
-	f.SectionReader = io.NewSectionReader(f.ranges(), 0, o.Size)
-	return f
+// File reads an object from any place, by ranges.
+func (b *Bucket) File(o Object) *io.SectionReader {
+	return io.NewSectionReader(ranges{b, o}, 0, o.Size)
 }
 
-// File is an object that is read by ranges.
-type File struct {
-	*io.SectionReader
+type ranges struct {
 	b *Bucket
 	o Object
 }
 
-func (f *File) ranges() io.ReaderAt { return readerAt(f.readAt) }
-
-type readerAt func(to []byte, at int64) (int, error)
-
-func (r readerAt) ReadAt(to []byte, at int64) (int, error) { return r(to, at) }
-
-func (f *File) readAt(to []byte, at int64) (n int, err error) {
+func (f ranges) ReadAt(to []byte, at int64) (n int, err error) {
 	for n < len(to) && at < f.o.Size {
 		data, err := f.b.block(f.o, at/blockSize)
 		if err != nil {

@@ -374,6 +374,6 @@ func (b *Bucket) copy(o Object, to string) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, b.File(o).SectionReader)
+	_, err = io.Copy(f, b.File(o))
 	return errors.Join(err, f.Close())
 }
