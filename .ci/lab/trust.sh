@@ -391,7 +391,7 @@ full_verb() {
 		dd if=/dev/zero of=fill bs=1k 2>/dev/null
 		code=0
 		case $3 in
-		repair) "$2" repair crawl ;;
+		repair) "$2" check --repair crawl ;;
 		wacz/*) "$2" wacz crawl "${3#*/}" ;;
 		*) "$2" export --dir crawl "${3#*/}" ;;
 		esac >/dev/null 2>&1 || code=$?

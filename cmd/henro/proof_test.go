@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +76,36 @@ func TestCheckComparesTheArchiveWithItsLog(t *testing.T) {
 	out, err = command(t, "check", "--since", kept, dir)
 	if err == nil || !strings.Contains(out, "is not here: it was removed") {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// A file of which nothing is left goes, and one that has grown since it was logged becomes what it was.
+func TestRepairLeavesWhatTheLogSays(t *testing.T) {
+	for says, spoil := range map[string]func(data []byte) []byte{
+		"was removed":         func([]byte) []byte { return nil },
+		"bytes, the log says": func(data []byte) []byte { return append(data, data...) },
+	} {
+		dir, file, _ := proven(t)
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, spoil(slices.Clone(data)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out, err := command(t, "check", dir)
+		if err == nil || !strings.Contains(out, says) {
+			t.Errorf("%v: %s, want %q", err, out, says)
+		}
+		_, err = command(t, "check", "--repair", dir)
+		if out, after := command(t, "check", dir); err != nil || after != nil {
+			t.Errorf("%s: %v, then %v: %s", says, err, after, out)
+		}
+		left, err := os.ReadFile(file)
+		gone := errors.Is(err, fs.ErrNotExist)
+		if gone != (says == "was removed") || !gone && !bytes.Equal(left, data) {
+			t.Errorf("%s: %d of %d bytes are left, %v", says, len(left), len(data), err)
+		}
 	}
 }
 

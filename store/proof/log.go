@@ -158,6 +158,28 @@ func Mend(o Options, rewritten []string) (mended []string, err error) {
 	return mended, nil
 }
 
+// Lengths are those of the WARC files in the logs of a folder, as they were logged last, in bytes. What stands behind
+// them in a file was not stored by its archivist. A log that is damaged has none.
+func Lengths(dir string) map[string]int64 {
+	lengths := map[string]int64{}
+	names, _ := Logs(dir)
+	for _, name := range names {
+		log := filepath.Join(dir, name)
+		last, err := ReadCheckpoint(filepath.Join(log, checkpointFile))
+		if err != nil {
+			continue
+		}
+		f := files{log, last.Size}
+		_ = f.groups(func(g group) bool {
+			if end, err := f.leaf(g.end - 1); err == nil && lengths[g.file] == 0 {
+				lengths[g.file] = end.Length
+			}
+			return true
+		})
+	}
+	return lengths
+}
+
 // takeKey reads the private key, or makes one, and returns the public one. The key comes first: without a checkpoint a
 // log is empty.
 func (l *Log) takeKey() (public string, err error) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -96,6 +97,7 @@ func Mend(dir string, progress Progress) (mended []string, err error) {
 	if err := a.reconcile(state); err != nil {
 		return nil, err
 	}
+	a.logged = proof.Lengths(proof.Path(a.dir))
 	if err = a.files(); err == nil {
 		a.relog()
 	}
@@ -162,7 +164,8 @@ type archive struct {
 	repaired []string // of files that a process which died had left open
 	growing  bool     // a process writes
 
-	rewritten []string // files whose records have other places than when they were read
+	logged    map[string]int64 // how long files are by their log, when mending
+	rewritten []string         // files whose records have other places than when they were read
 }
 
 func (a *archive) note(format string, args ...any) {
@@ -330,7 +333,12 @@ func (a *archive) walk(name string) (map[int64]uint64, warc.Walked, error) {
 		return nil, warc.Walked{}, err
 	}
 	defer f.Close()
+	logged, added := a.logged[filepath.Base(name)], 0
 	walked, err := warc.Walk(f, func(r *warc.Entry) error {
+		if logged > 0 && r.Offset >= logged {
+			added++
+			return nil
+		}
 		e, err := a.record(r, filepath.Base(name))
 		if e != nil {
 			listed[e.Offset] = lineOf(*e)
@@ -338,6 +346,11 @@ func (a *archive) walk(name string) (map[int64]uint64, warc.Walked, error) {
 		}
 		return err
 	})
+	if added > 0 { // all that stands there goes
+		walked.Records -= added
+		walked.Damaged = slices.DeleteFunc(walked.Damaged, func(s warc.Span) bool { return s.Offset >= logged })
+		walked.Damaged = append(walked.Damaged, warc.Span{Offset: logged, Length: math.MaxInt64 - logged})
+	}
 	a.walked = append(a.walked, name)
 	a.records += uint64(walked.Records)
 	return listed, walked, err
@@ -366,7 +379,7 @@ func (a *archive) file(path string) {
 		a.note("%s: %v", name, err)
 		return
 	}
-	if a.mend && len(walked.Damaged) > 0 && a.cutOut(path, walked) {
+	if a.mend && (len(walked.Damaged) > 0 || walked.Records == 0) && a.cutOut(path, walked) {
 		return
 	}
 	for _, span := range walked.Damaged {
