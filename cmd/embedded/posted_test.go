@@ -160,7 +160,7 @@ func TestAPostIsFoundInTheArchive(t *testing.T) {
 		`{"q":"one","_":1795749001}`: "1</a>"} {
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
-		p, err := posts.Closest(a, r, weburl.MustParse("http://a.example/api"), time.Now())
+		p, err := posts.Closest(a, "8091", r, weburl.MustParse("http://a.example/api"), time.Now())
 		got := ""
 		if err == nil {
 			c, err := a.Read(p.Entry)

@@ -90,7 +90,7 @@ func TestWhoMayLearnOfTheArchive(t *testing.T) {
 			map[string]string{"Content-Location": "http://127.0.0.1:8090/web/20260314120000mp_/http://docs.test/",
 				"Referrer-Policy": "same-origin", "X-DNS-Prefetch-Control": "off",
 				"Cross-Origin-Resource-Policy": "same-site",
-				"Connection-Allowlist":         `("http://*.archive.localhost:8091")`,
+				"Connection-Allowlist":         `("http://*.archive.localhost:8091");redirects=allow`,
 				"Content-Security-Policy": "default-src " + all + " data: blob: 'unsafe-inline'; script-src " + all +
 					" 'unsafe-inline' 'unsafe-eval' data: blob:; object-src " + all + "; frame-src " + all +
 					"; connect-src " + all + " data: blob:; base-uri " + all + "; form-action " + all +

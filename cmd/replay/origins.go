@@ -16,14 +16,18 @@ func (s *Server) share(w http.ResponseWriter, r *http.Request) bool {
 	h := w.Header()
 	h.Set("Cross-Origin-Resource-Policy", "same-site")
 	from, _ := strings.CutPrefix(r.Header.Get("Origin"), "http://")
-	if _, _, err := s.captured.Read(from); err == nil {
-		h.Set("Access-Control-Allow-Origin", "http://"+from)
+	_, _, err := s.captured.Read(from)
+	site := r.Header.Get("Sec-Fetch-Site")
+	moved := from == "null" && (site == "same-site" || site == "same-origin") // led here by a third origin
+	if err == nil || moved {
+		h.Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
 		h.Set("Access-Control-Allow-Credentials", "true")
 		h.Add("Vary", "Origin")
 	}
 	if r.Method != http.MethodOptions {
 		return false
 	}
+	h.Set("Access-Control-Allow-Methods", r.Header.Get("Access-Control-Request-Method"))
 	h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
 	w.WriteHeader(http.StatusNoContent)
 	return true

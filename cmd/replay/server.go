@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -225,7 +226,7 @@ const inside = "/.henro"
 
 // live answers in the place of a server of the web, with the capture nearest to a moment.
 func (s *Server) live(w http.ResponseWriter, r *http.Request, stamp, url string) error {
-	u, err := weburl.Parse(url)
+	u, err := weburl.Parse(string(s.captured.Told([]byte(url))))
 	if err != nil {
 		return &problem{http.StatusBadRequest, err}
 	}
@@ -244,7 +245,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request, stamp, url string)
 // closest is the capture of a request nearest to a moment, or of one that is like it.
 func (s *Server) closest(r *http.Request, u weburl.URL, at time.Time) (captures.Place, error) {
 	if r.Method == http.MethodPost {
-		return posts.Closest(s.archive, r, u, at)
+		return posts.Closest(s.archive, s.captured, r, u, at)
 	}
 	p, err := s.archive.Closest(u, at)
 	if errors.Is(err, captures.ErrNotArchived) {
@@ -334,8 +335,9 @@ const sealed = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-a
 
 // confine sets the fields that keep a capture from asking anything but the archive: what WebRTC and preconnect open is
 // governed by the list of connections alone (Connection-Allowlist, in Chromium since 2026), all else by the policy too.
+// Without a word about redirects Chromium follows none, of frames, pictures and fetches alike; where to is ours to say.
 func (s *Server) confine(w http.ResponseWriter, r *http.Request, raw, isHTML bool) {
-	w.Header().Set("Connection-Allowlist", `("`+s.captured.All()+`")`)
+	w.Header().Set("Connection-Allowlist", `("`+s.captured.All()+`");redirects=allow`)
 	w.Header().Set("Content-Security-Policy", s.policy(r, raw, isHTML))
 }
 
@@ -427,9 +429,17 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	s.confine(w, r, raw, media == "text/html")
 	isPage := media == "text/html" || media == "application/xhtml+xml" || media == "image/svg+xml" || media == ""
 	if raw || !isPage && media != "text/css" {
+		body := io.Reader(c.Body)
+		if dest := r.Header.Get("Sec-Fetch-Dest"); !raw && (dest == "worker" || dest == "sharedworker") {
+			if body, err = captures.Uncoded(body, h.Get("Content-Encoding")); err != nil {
+				return err
+			}
+			h.Del("Content-Encoding")
+			body = io.MultiReader(strings.NewReader(prelude), body)
+		}
 		w.WriteHeader(status)
 		if r.Method != http.MethodHead {
-			_, err = io.Copy(w, c.Body)
+			_, err = io.Copy(w, body)
 		}
 		return s.lost(err, u)
 	}
@@ -493,15 +503,22 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	return s.lost(errors.Join(err, out.Flush()), u)
 }
 
-// reporter tells the banner where the frame is, and takes away WebRTC, which connects to other machines whatever the
-// policy says, from the page and from every window that it makes within itself. It is the only thing put into a
-// capture, behind the document type, and removes itself.
-//
+// reporter tells the banner where the frame is, leads what scripts ask of other sites into the archive, and takes away
+// WebRTC, which connects to other machines whatever the policy says, from the page and from every window that it makes
+// within itself. It is put into a capture behind the document type, and removes itself. prelude leads what a worker
+// asks for; it is put before the worker's script.
+var reporter, prelude = func() (string, string) {
+	line := func(source string) string { return strings.ReplaceAll(strings.TrimSpace(source), "\n", " ") }
+	worker := "{" + line(leadSource) + " asks(self);}"
+	page := strings.Replace(line(reporterSource), "PRELUDE", strconv.Quote(worker), 1)
+	return "{" + line(leadSource) + " " + page + "}", worker
+}()
+
 //go:embed static/reporter.js
 var reporterSource string
 
-// reporter is reporterSource in one line.
-var reporter = strings.ReplaceAll(strings.TrimSpace(reporterSource), "\n", " ")
+//go:embed static/lead.js
+var leadSource string
 
 // isWide reports whether bytes of ASCII may mean something else in an encoding, so that tags cannot be found in it.
 func isWide(encoding string) bool {

@@ -19,6 +19,8 @@ import (
 	"golang.org/x/text/encoding/japanese"
 
 	"henro/messages"
+	"henro/messages/posted"
+	"henro/messages/weburl"
 	"henro/store/archive/captures"
 	"henro/store/archive/warc"
 )
@@ -577,9 +579,13 @@ func TestAQueryThatOnlyKeepsCachesAwayFindsItsCapture(t *testing.T) {
 func TestAnotherOriginMayReadAnAnswer(t *testing.T) {
 	s := archived(t, warc.Gzip)
 	for from, allowed := range map[string]bool{"http://2026-https-8443.cdn.test.archive.localhost:8091": true,
-		"http://evil.test": false, "null": false, "": false} {
+		"http://evil.test": false, "null": false, "null ": true, "": false} {
 		r := httptest.NewRequest(http.MethodOptions, "/", nil)
 		r.Host = shown
+		if from == "null " { // another captured origin led the request here
+			from = "null"
+			r.Header.Set("Sec-Fetch-Site", "same-site")
+		}
 		r.Header.Set("Origin", from)
 		r.Header.Set("Access-Control-Request-Headers", "x-a")
 		w := httptest.NewRecorder()
@@ -588,5 +594,38 @@ func TestAnotherOriginMayReadAnAnswer(t *testing.T) {
 			w.Header().Get("Memento-Datetime") != "" {
 			t.Errorf("%q: %d %v", from, w.Code, w.Header())
 		}
+	}
+}
+
+// TestWhatAScriptSaysOfItsAddressFindsItsCapture asks as a page in replay does that sends where it is, and has a worker
+// loaded that is led into the archive.
+func TestWhatAScriptSaysOfItsAddressFindsItsCapture(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/javascript\r\n\r\n"
+	asked, err := posted.Make(posted.Request{URL: weburl.MustParse("http://docs.test/api"), ContentType: "text/plain",
+		Body: []byte("at http://docs.test:8480/page")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := holding(t, t.TempDir(),
+		&warc.Exchange{URI: "http://docs.test/api?at=http%3A%2F%2Fdocs.test%3A8480%2Fpage", Head: []byte(head),
+			Body: []byte("one")},
+		&warc.Exchange{URI: "http://docs.test/api", Head: []byte(head), Body: []byte("two"),
+			Extra: []warc.Field{{Name: posted.Field, Value: posted.FieldOf(asked.String())}}})
+	const own = "20260314120000-http-8480.docs.test.archive.localhost"
+	w := ask(s, "/api?at=http%3A%2F%2F"+own+"%3A8091%2Fpage", "Host", shown, "Sec-Fetch-Dest", "empty")
+	if w.Body.String() != "one" {
+		t.Errorf("the query leads to %d %s", w.Code, w.Body)
+	}
+	w = ask(s, "/api?at=http%3A%2F%2F"+own+"%3A8091%2Fpage", "Host", shown, "Sec-Fetch-Dest", "worker")
+	if !strings.HasPrefix(w.Body.String(), "{const under") || !strings.HasSuffix(w.Body.String(), "asks(self);}one") {
+		t.Errorf("a worker is led by %s", w.Body)
+	}
+	r := httptest.NewRequest(http.MethodPost, "/api", strings.NewReader("at http://"+own+":8091/page"))
+	r.Host = shown
+	r.Header.Set("Content-Type", "text/plain")
+	w = httptest.NewRecorder()
+	s.captures(w, r)
+	if w.Body.String() != "two" {
+		t.Errorf("the body leads to %d %s", w.Code, w.Body)
 	}
 }

@@ -291,7 +291,7 @@ func (v *visit) ask(r *http.Request, key, url string, body []byte) *http.Respons
 			answer.Header[http.CanonicalHeaderKey(name)] = values
 		}
 	}
-	if origin := r.Header.Get("Origin"); r.Method == http.MethodPost && origin != "" &&
+	if origin := r.Header.Get("Origin"); origin != "" &&
 		answer.Header.Get("Access-Control-Allow-Origin") == "" { // it was asked for without an Origin
 		answer.Header.Set("Access-Control-Allow-Origin", origin)
 		answer.Header.Set("Access-Control-Allow-Credentials", "true")

@@ -113,6 +113,24 @@ func TestTheProxyKnowsItsChromium(t *testing.T) {
 }
 
 // A page costs what it may and no more.
+// An answer that was archived without an Origin may be read by the page that asks with one: its own script goes on.
+func TestAnAnswerMayBeReadByAnotherOrigin(t *testing.T) {
+	p, v := visiting(t, Options{}, archive(map[string]string{"/there": "x"}))
+	c := client(t, p, v.password)
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		r, _ := http.NewRequest(method, "http://api.example/there", nil)
+		r.Header.Set("Origin", "http://a.example")
+		w, err := c.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Body.Close()
+		if w.Header.Get("Access-Control-Allow-Origin") != "http://a.example" {
+			t.Errorf("%s: %v", method, w.Header)
+		}
+	}
+}
+
 func TestAPageIsBounded(t *testing.T) {
 	p, v := visiting(t, Options{Requests: 3, BodyBytes: 10}, archive(map[string]string{"/long": "more than ten bytes",
 		"/1": "1", "/2": "2", "/3": "3"}))

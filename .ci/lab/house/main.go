@@ -93,8 +93,8 @@ var parsers = map[string]bool{"slave/links.Document": true}
 var rooms = map[string]int{
 	"actors/living":        1_345,
 	"cmd/proving":          120,
-	"cmd/replay/origin":    103,
-	"cmd/replay/posts":     77,
+	"cmd/replay/origin":    126,
+	"cmd/replay/posts":     78,
 	"cmd/watch":            450,
 	"store/report/news":    900,
 	"messages/posted":      312,

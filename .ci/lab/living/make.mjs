@@ -284,14 +284,47 @@ customElements.define('x-card', Card)`)
 	cors() { // the server answers at api.living.test, also what is asked by POST
 		const name = 'cors', root = path.join(out, name), many = 8
 		for (const n of count(many)) {
-			const text = html(`<title>${title(name, n)}</title><style>${style}</style>`, `<h1>${title(name, n)}</h1><p id="get"></p><p id="json"></p>
-<p id="form"></p><a href="/page/${(n + 1) % many}.html">next</a> ${shut}<script type="module">
-const api = 'http://api.living.test:${port}', show = (id, text) => { document.getElementById(id).textContent = text }
-fetch(api + '/get?n=${n}').then((r) => r.json()).then((found) => show('get', found.text))
-fetch(api + '/query', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ n: ${n} }) })
-	.then((r) => r.json()).then((found) => show('json', found.text))
-fetch(api + '/form', { method: 'POST', body: new URLSearchParams({ n: ${n}, kind: 'form' }) })
-	.then((r) => r.json()).then((found) => show('form', found.text))
+			const text = html(`<title>${title(name, n)}</title><style>${style}</style>`, `<h1>${title(name, n)}</h1><main></main>
+<a href="/page/${(n + 1) % many}.html">next</a> ${shut}<script type="module">
+const api = 'http://api.living.test:${port}', json = JSON.stringify({ n: ${n} }), form = () => new URLSearchParams({ n: ${n}, kind: 'form' })
+const asks = {
+	get: () => fetch(api + '/get?n=${n}'),
+	head: () => fetch(api + '/get?n=${n}', { headers: { 'X-Asks': 'a preflight' }, credentials: 'include' }),
+	json: () => fetch(api + '/query', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: json }),
+	mine: () => fetch(api + '/mine', { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-Asks': 'a preflight' }, body: json,
+		credentials: 'include' }),
+	text: () => fetch(api + '/text', { method: 'POST', body: json }),
+	said: () => fetch(new Request(api + '/said', { method: 'POST', body: 'it is ${n}: said', headers: { 'Content-Type': 'text/plain' } })),
+	form: () => fetch(api + '/form', { method: 'POST', body: form() }),
+	own: () => fetch('/own', { method: 'POST', body: form() }),
+	bytes: () => fetch(api + '/bytes', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: new TextEncoder().encode(json) }),
+	chain: () => fetch(api + '/get?n=a${n}').then((r) => r.json()).then((found) => fetch(api + '/get?n=' + found.text.length)),
+	moved: () => fetch(api + '/moved?n=${n}'), // here, from there: the origin is null then
+	place: () => fetch(api + '/place', { method: 'POST', headers: { 'Content-Type': 'application/json' },
+		body: JSON.stringify({ at: location.href, of: location.hostname, n: ${n} }) }),
+	where: () => fetch(api + '/get?n=${n}&at=' + encodeURIComponent(location.href)),
+	worker: () => new Promise((done, fail) => {
+		const text = 'fetch("' + api + '/work", { method: "POST", body: "worker ${n}" }).then((r) => r.text()).then(postMessage, (e) => postMessage(String(e)))'
+		const w = new Worker(URL.createObjectURL(new Blob([text], { type: 'text/javascript' })))
+		w.onmessage = (e) => done(new Response(e.data))
+		w.onerror = (e) => fail(e.message)
+	}),
+	none: () => fetch(api + '/none?n=${n}', { method: 'POST' }),
+	xhr: () => new Promise((done, fail) => {
+		const x = new XMLHttpRequest()
+		x.open('POST', api + '/xhr')
+		x.withCredentials = true
+		x.setRequestHeader('Content-Type', 'application/json')
+		x.onload = () => done(new Response(x.responseText, { status: x.status }))
+		x.onerror = fail
+		x.send(json)
+	}),
+}
+for (const [id, ask] of Object.entries(asks)) {
+	const p = document.createElement('p')
+	document.querySelector('main').append(p)
+	ask().then((r) => r.json()).then((found) => { p.textContent = id + ' ' + found.text }).catch((e) => { p.textContent = id + ' ' + e })
+}
 ${shutScript}
 </script>`)
 			put(path.join(root, `page/${n}.html`), text)

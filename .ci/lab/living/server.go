@@ -82,7 +82,7 @@ func (w *Web) serve(dir string, sites []*Site, port int) error {
 			s.address = "127.0.0.1" // where browsers look for it
 		}
 		handler := s.files(filepath.Join(dir, s.Name))
-		if s.Name == "api" {
+		if s.Name == "api" || s.Name == "cors" {
 			handler = answers(handler)
 		}
 		if err := listen(s.address, handler); err != nil {
@@ -140,26 +140,30 @@ func (s *Site) files(root string) http.Handler {
 func answers(files http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Access-Control-Allow-Origin", "*")
-		h.Set("Access-Control-Allow-Headers", "Content-Type")
-		h.Set("Access-Control-Allow-Methods", "GET, POST")
-		var of string
-		switch {
-		case r.Method == http.MethodOptions:
+		if from := r.Header.Get("Origin"); from != "" {
+			h.Set("Access-Control-Allow-Origin", from)
+			h.Set("Access-Control-Allow-Credentials", "true")
+			h.Set("Vary", "Origin")
+		}
+		if r.Method == http.MethodOptions {
+			h.Set("Access-Control-Allow-Headers", "Content-Type, X-Asks")
+			h.Set("Access-Control-Allow-Methods", "GET, POST")
 			w.WriteHeader(http.StatusNoContent)
 			return
-		case r.URL.Path == "/get" && r.Method == http.MethodGet:
-			of = r.FormValue("n")
-		case r.URL.Path == "/query" && r.Method == http.MethodPost:
-			var query struct{ N int }
-			if err := json.NewDecoder(r.Body).Decode(&query); err != nil {
-				http.Error(w, err.Error(), http.StatusBadRequest)
-				return
-			}
-			of = strconv.Itoa(query.N)
-		case r.URL.Path == "/form" && r.Method == http.MethodPost:
-			of = r.PostFormValue("n") + r.PostFormValue("kind")
-		default:
+		}
+		of, known := r.FormValue("n"), false
+		switch r.URL.Path {
+		case "/get":
+			known, of = r.Method == http.MethodGet, of+r.FormValue("at")
+		case "/moved":
+			http.Redirect(w, r, "http://"+strings.Replace(r.Host, "api", "cors", 1)+"/get?n="+of, http.StatusFound)
+			return
+		case "/query", "/mine", "/place", "/work", "/text", "/said", "/form", "/own", "/bytes", "/none", "/xhr":
+			known = r.Method == http.MethodPost
+			body, _ := io.ReadAll(r.Body) // in memory
+			of += string(body)
+		}
+		if !known {
 			files.ServeHTTP(w, r)
 			return
 		}

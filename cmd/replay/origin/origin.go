@@ -10,6 +10,7 @@ package origin
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 
 	"henro/messages/weburl"
@@ -77,4 +78,31 @@ func (p Port) Read(host string) (stamp, origin string, err error) {
 		return "", "", ErrNone
 	}
 	return stamp, origin, nil
+}
+
+// shown is the name of an origin in what a script says of where it is: with its scheme and port or without, escaped or
+// not.
+var shown = regexp.MustCompile(`(?i)(?:http(:|%3a)(//|%2f%2f))?(\d{4,14}-https?(?:-\d+)?\.[a-z0-9.-]+` +
+	regexp.QuoteMeta(Under) + `)(?:(:|%3a)(\d+))?`)
+
+// Told returns a text of a script with the origins that it means, where it names those of the port: what a script sends
+// of its own address is as it was when it was archived.
+func (p Port) Told(text []byte) []byte {
+	return shown.ReplaceAllFunc(text, func(found []byte) []byte {
+		part := shown.FindSubmatch(found)
+		_, origin, err := p.Read(string(part[3]) + ":" + string(p))
+		scheme, host, _ := strings.Cut(origin, "://")
+		name, ofHost, hasPort := strings.Cut(host, ":")
+		isURL, said := part[1] != nil, string(part[5])
+		if err != nil || strings.HasPrefix(host, "[") || said != string(p) && (isURL || said != "") {
+			return found
+		}
+		if isURL {
+			name = scheme + string(part[1]) + string(part[2]) + name
+		}
+		if hasPort && said != "" {
+			name += string(part[4]) + ofHost
+		}
+		return []byte(name)
+	})
 }

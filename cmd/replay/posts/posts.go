@@ -22,13 +22,15 @@ const (
 )
 
 // Closest returns the capture of a request nearest to a moment: of the same request, else of one that differs in case,
-// else of one that differs in what keeps caches away. ErrNotArchived: there is none.
-func Closest(a *captures.Archive, r *http.Request, u weburl.URL, at time.Time) (captures.Place, error) {
+// else of one that differs in what keeps caches away. ErrNotArchived: there is none. In the body, origins of the port
+// are those that they stand for.
+func Closest(a *captures.Archive, port origin.Port, r *http.Request, u weburl.URL,
+	at time.Time) (captures.Place, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
 	if err != nil {
 		return captures.Place{}, err
 	}
-	asked := posted.Request{URL: u, ContentType: r.Header.Get("Content-Type"), Body: body}
+	asked := posted.Request{URL: u, ContentType: r.Header.Get("Content-Type"), Body: port.Told(body)}
 	_, query := asked.Query()
 	type likeness int
 	const (

@@ -1,25 +1,11 @@
-{const script = document.currentScript, text = script.textContent, known = Symbol.for("henro");
-const under = ".archive.localhost", here = /^(\d+)-(https?)(?:-(\d+))?\.(.+)\.archive\.localhost(:\d+)?$/.exec(self.location.host);
-if (here && parent !== self) {
+const script = document.currentScript, text = script.textContent, known = Symbol.for("henro");
+if (here && parent !== self && location.host) {
   const name = here[4].endsWith(".ip6") ? "[" + here[4].slice(0, -4).replaceAll("-", ":") + "]" : here[4];
   parent.postMessage({henro: "/web/" + here[1] + "mp_/" + here[2] + "://" + name + (here[3] ? ":" + here[3] : "") + location.pathname + location.search}, "*");
 }
-const lead = (ref) => {
-  try {
-    const u = new URL(ref, document.baseURI), name = u.hostname.startsWith("[") ? u.hostname.slice(1, -1).replaceAll(":", "-") + ".ip6" : u.hostname;
-    if (!here || !/^https?:$/.test(u.protocol) || name.endsWith(under)) return ref;
-    return "http://" + here[1] + "-" + u.protocol.slice(0, -1) + (u.port ? "-" + u.port : "") + "." + name + under + (here[5] || "") + u.pathname + u.search + u.hash;
-  } catch { return ref; }
-};
 const guide = (w) => {
-  const leads = (of, name) => {
-    const made = of && of[name];
-    if (made) of[name] = new Proxy(made, {construct: (to, [ref, ...more], as) => Reflect.construct(to, [ref && ref.url ? ref : lead(ref), ...more], as)});
-  };
-  for (const name of ["Request", "EventSource", "Worker", "SharedWorker"]) leads(w, name);
-  const {fetch} = w, {open} = w.XMLHttpRequest.prototype, {setAttribute} = w.Element.prototype;
-  w.fetch = function (ref, o) { return fetch.call(this, ref && ref.url ? ref : lead(ref), o); };
-  w.XMLHttpRequest.prototype.open = function (method, ref, ...more) { return open.call(this, method, lead(ref), ...more); };
+  asks(w, PRELUDE);
+  const {setAttribute} = w.Element.prototype;
   w.Element.prototype.setAttribute = function (name, value) { return setAttribute.call(this, name, /^(src|href|action|data|poster)$/i.test(name) ? lead(value) : value); };
   for (const [type, name] of [["Script", "src"], ["Image", "src"], ["Link", "href"], ["IFrame", "src"], ["Source", "src"], ["Media", "src"], ["Anchor", "href"], ["Form", "action"], ["Object", "data"]]) {
     const own = w["HTML" + type + "Element"].prototype, was = Object.getOwnPropertyDescriptor(own, name);
@@ -100,4 +86,4 @@ const guard = (w) => {
 };
 scrub(self);
 guide(self);
-script.remove();}
+script.remove();
