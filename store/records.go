@@ -53,7 +53,10 @@ func (t Fresh) Of(host HostID, after Position, limit int) (w Waiting, err error)
 	return w, err
 }
 
-// Requisites is Of from the beginning, without the pages.
+// ends reports that a page belongs to those that were visited: a requisite, or a page whose scripts are to be run.
+func (p *Page) ends() bool { return p.Flags.Requisite() > 0 || p.Flags&Awaits != 0 }
+
+// Requisites is Of from the beginning, without the pages that were not fetched yet.
 func (t Fresh) Requisites(host HostID, limit int) (w Waiting, err error) {
 	for more := true; more && len(w.Entries) < limit; more = w.Next != nil {
 		next, err := t.Of(host, w.Next, max(limit, 1000))
@@ -62,7 +65,7 @@ func (t Fresh) Requisites(host HostID, limit int) (w Waiting, err error) {
 		}
 		w.Ghosts, w.Next = append(w.Ghosts, next.Ghosts...), next.Next
 		for _, e := range next.Entries {
-			if e.Page.Flags.Requisite() > 0 && len(w.Entries) < limit {
+			if e.Page.ends() && len(w.Entries) < limit {
 				w.Entries = append(w.Entries, e)
 			}
 		}
@@ -70,14 +73,16 @@ func (t Fresh) Requisites(host HostID, limit int) (w Waiting, err error) {
 	return w, nil
 }
 
-// HasRequisite reports whether a requisite waits. It reads what waits until it finds one.
+// HasRequisite reports whether a requisite waits, or a page whose scripts are to be run. It reads what waits until it
+// finds one.
 func (t Fresh) HasRequisite() (has bool, err error) {
 	err = t.each("look for a requisite that waits", nil, nil, func(r *freshRecord) error {
 		page, err := decodePage(r.record)
-		if err != nil || page.Flags.Requisite() == 0 {
+		if err != nil || !page.ends() {
 			return err
 		}
-		if waits, err := r.waits(page.URL); err != nil || !waits || r.entry.IsPage() {
+		awaits := page.Flags&Awaits != 0
+		if waits, err := r.waits(page.URL); err != nil || !waits || r.entry.IsPage() && !awaits {
 			return err
 		}
 		has = true

@@ -220,6 +220,33 @@ func TestAPageDoesNotWaitForWhatWillNotCome(t *testing.T) {
 	})
 }
 
+// A crawl that has all the pages it may have shows those that it has fetched before it ends, and fetches no more.
+func TestALimitOfPagesLeavesNoPageAwaitingItsScripts(t *testing.T) {
+	for _, limit := range []uint64{1, 4, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			dir, s := t.TempDir(), &shower{shown: map[string]int{}}
+			site := &crawltest.Site{Answer: crawltest.Pages(living), Adjust: func(o *slave.Options) { o.Shows = s }}
+			status := site.Crawl(t, dir, func(o *master.Options) {
+				o.Fetch.Browser, o.Hosts.Browser, o.MaxPages = "all", "all", limit
+				o.Hosts.Admission.Requisites = outlink.AllClasses
+			})
+			rendered := uint64(0)
+			_, pages := crawltest.StateIn(t, dir)
+			for url, page := range pages {
+				if page.Flags&store.Awaits != 0 {
+					t.Errorf("limit %d: %s awaits its scripts", limit, url)
+				}
+				if page.Flags&store.Rendered != 0 {
+					rendered++
+				}
+			}
+			if rendered < limit || rendered > 2*limit || status.Totals.Pages != rendered {
+				t.Errorf("limit %d: %d pages were shown, of %d", limit, rendered, status.Totals.Pages)
+			}
+		})
+	}
+}
+
 // What is not to be archived is not shown either: it is asked for once, and its scripts are left alone.
 func TestWhatIsNotArchivedIsNotShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
