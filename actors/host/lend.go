@@ -214,8 +214,8 @@ func tasksOf(due []store.Entry, most, bytes int) (tasks []*messages.Task) {
 // httpTime is the IMF-fixdate of RFC 9110 5.6.7.
 const httpTime = "Mon, 02 Jan 2006 15:04:05 GMT"
 
-// isRequisite reports what is lent beyond every limit of pages: also a page that was fetched within it, whose scripts are
-// to be run.
+// isRequisite reports what is lent beyond every limit of pages: also a page that was fetched within it, and whose
+// scripts are to be run.
 func isRequisite(e store.Entry) bool {
 	return e.Page.Flags.Requisite() > 0 || e.Page.Flags&store.Awaits != 0
 }

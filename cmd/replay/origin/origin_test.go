@@ -53,11 +53,11 @@ func TestWhatIsNoOriginHasNoName(t *testing.T) {
 func TestAScriptMeansTheOriginThatItHad(t *testing.T) {
 	const own, secure = "2026-http-8480.docs.test.archive.localhost", "20260314120000-https.docs.test.archive.localhost"
 	for text, want := range map[string]string{
-		`{"at":"http://` + own + `:8091/a?b","of":"` + own + `"}`: `{"at":"http://docs.test:8480/a?b","of":"docs.test"}`,
-		"http%3A%2F%2F" + own + "%3A8091%2Fa " + own + ":8091":    "http%3A%2F%2Fdocs.test%3A8480%2Fa docs.test:8480",
-		"http://" + secure + ":8091/ " + secure + ":8091":         "https://docs.test/ docs.test",
-		"http://" + secure + ":80/ http://" + secure + "/":        "http://" + secure + ":80/ http://" + secure + "/",
-		"x.archive.localhost:8091":                                "x.archive.localhost:8091", "": "",
+		`{"at":"http://` + own + `:8091/a","of":"` + own + `"}`: `{"at":"http://docs.test:8480/a","of":"docs.test"}`,
+		"http%3A%2F%2F" + own + "%3A8091%2Fa " + own + ":8091":  "http%3A%2F%2Fdocs.test%3A8480%2Fa docs.test:8480",
+		"http://" + secure + ":8091/ " + secure + ":8091":       "https://docs.test/ docs.test",
+		"http://" + secure + ":80/ http://" + secure + "/":      "http://" + secure + ":80/ http://" + secure + "/",
+		"x.archive.localhost:8091":                              "x.archive.localhost:8091", "": "",
 	} {
 		if got := string(port.Told([]byte(text))); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
