@@ -39,7 +39,11 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	default:
-		os.Exit(crawltest.Main(m))
+		code := crawltest.Main(m)
+		if crawled.dir != "" {
+			os.RemoveAll(crawled.dir)
+		}
+		os.Exit(code)
 	}
 }
 

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"henro/actors/reading"
+	"henro/actors/robots"
 	"henro/actors/stoplist"
 )
 
@@ -21,5 +23,17 @@ func TestAnEntryOfTheStopListSaysHowLongItHolds(t *testing.T) {
 		if err := printHost(&out, h); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in %s, %v", want, &out, err)
 		}
+	}
+}
+
+// What a host says of all its pages is shown with it.
+func TestAHostSaysWhatItsPagesAreFor(t *testing.T) {
+	rules, err := robots.Parse([]byte("User-agent: *\nContent-Usage: / train-ai=n\n"), "henro").MarshalBinary()
+	h := &reading.HostFound{Schedule: new(reading.Schedule)}
+	h.Robots, h.RobotsUntil = rules, time.Now()
+	var out bytes.Buffer
+	if err := errors.Join(err, printHost(&out, h)); err != nil ||
+		!strings.Contains(out.String(), "\nuse       robots.txt Content-Usage: train-ai=n\n") {
+		t.Errorf("%v\n%s", err, &out)
 	}
 }

@@ -35,7 +35,7 @@ func said(t *testing.T, arguments ...string) string {
 var lacking = map[string]string{
 	"/": `<link rel=stylesheet href=/a.css><img src=/there.png><img src=/gone.png><video src=/left-out.mp4></video>
 		<img src=/skip.png><img src=/private.png><img src=http://down.example/x.png><img src=/fails.png>
-		<a href=/whole>w</a><a href=/deep>d</a><a href=/made>m</a><iframe src=http://b.example/frame></iframe>`,
+		<a href=/whole>w</a><a href=/deep>d</a><a href=/made>m</a><a href=/torn>t</a><iframe src=http://b.example/frame></iframe>`,
 	"/whole": "<img src=/there.png><img src=/gone.png>", // an image that its host does not have is there as it was
 	"/deep":  "<link rel=stylesheet href=/1.css>",
 	"/made":  "<div id=root></div><img src=/there.png>",
@@ -50,15 +50,18 @@ var lacking = map[string]string{
 }
 
 func answerLacking(path string) (int, string, string) {
-	if path == "/fails.png" {
+	switch path {
+	case "/fails.png":
 		return 503, "", ""
+	case "/torn":
+		return 0, "", ""
 	}
 	return crawltest.Pages(lacking)(path)
 }
 
-func TestMissingNamesWhatEachPageLacksAndWhy(t *testing.T) {
+// crawlLacking crawls it without media, and without what is to be skipped.
+func crawlLacking(t *testing.T, dir string) {
 	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
 		s := &crawltest.Site{Answer: answerLacking, Seed: "http://a.example/ depth=1"}
 		status := s.Crawl(t, dir, func(o *master.Options) {
 			o.Scope.Exclude = []string{"skip"}
@@ -68,6 +71,12 @@ func TestMissingNamesWhatEachPageLacksAndWhy(t *testing.T) {
 		if w := status.Whole; w == nil || w.Pages != 4 || w.Whole != 1 || w.Lacked != 9 {
 			t.Errorf("at the end of the crawl: %+v", w)
 		}
+	})
+}
+
+func TestMissingNamesWhatEachPageLacksAndWhy(t *testing.T) {
+	dir := copyOf(t, "lacking", crawlLacking)
+	synctest.Test(t, func(t *testing.T) { // the moments of the crawl
 		if out := said(t, "stats", dir); !strings.Contains(out, "whole     1 of 4 pages (25.00 %); 1 is made by "+
 			"scripts, which were not run; henro missing") {
 			t.Errorf("stats:\n%s", out)
@@ -142,7 +151,7 @@ func TestMissingNamesWhatEachPageLacksAndWhy(t *testing.T) {
 		}
 
 		if got := said(t, "sql", dir, "SELECT role, count(*) FROM pages WHERE last_visit IS NOT NULL GROUP BY role",
-			"--format", "csv"); !strings.Contains(got, "page,4\n") || !strings.Contains(got, "requisite,14\n") {
+			"--format", "csv"); !strings.Contains(got, "page,5\n") || !strings.Contains(got, "requisite,14\n") {
 			t.Errorf("roles: %s", got)
 		}
 		if got := said(t, "sql", dir, "SELECT url FROM pages WHERE scripted", "--format", "csv"); got !=
@@ -227,22 +236,8 @@ func TestWithoutRequisitesWhyOfAnImageNamesTheFlag(t *testing.T) {
 
 // The page that replay shows for what is missing has its reason from the state.
 func TestReplaySaysWhyAPageIsMissing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		s := &crawltest.Site{Seed: "http://a.example/ depth=2", Answer: func(path string) (int, string, string) {
-			switch path {
-			case "/deep":
-				return 200, "", "<a href=/torn>t</a>"
-			case "/torn":
-				return 0, "", ""
-			}
-			return answerLacking(path)
-		}}
-		s.Crawl(t, dir, func(o *master.Options) {
-			o.Scope.Exclude = []string{"skip"}
-			o.Hosts.Retries = 1
-			o.Hosts.Admission.Requisites = outlink.AllClasses &^ outlink.Medias
-		})
+	dir := copyOf(t, "lacking", crawlLacking)
+	synctest.Test(t, func(t *testing.T) { // the moments of the crawl
 		for url, want := range map[string]replay.Absence{
 			"http://a.example/torn":         {Why: replay.WhyFailed, Cause: messages.Cause{Word: "CONNECTION_LOST"}},
 			"http://a.example/left-out.mp4": {Why: replay.WhyRefused},
@@ -258,6 +253,7 @@ func TestReplaySaysWhyAPageIsMissing(t *testing.T) {
 			}
 		}
 		early := t.TempDir()
+		s := &crawltest.Site{Seed: "http://a.example/ depth=1", Answer: answerLacking}
 		s.Crawl(t, early, func(o *master.Options) { o.MaxPages = 1 })
 		got, err := absence(t.Context(), early, "http://a.example/whole")
 		if err != nil || got.Why != replay.WhyWaiting {

@@ -7,17 +7,12 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"henro/cmd/embedded/crawltest"
 	"henro/cmd/qa"
-	"henro/master"
-	"henro/messages/outlink"
 )
 
 func TestQANamesWhyTheArchiveLacksSomething(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		s := &crawltest.Site{Answer: answerLacking, Seed: "http://a.example/ depth=1"}
-		s.Crawl(t, dir, func(o *master.Options) { o.Hosts.Admission.Requisites = outlink.AllClasses })
+	dir := copyOf(t, "lacking", crawlLacking)
+	synctest.Test(t, func(t *testing.T) { // the moments of the crawl
 		t.Setenv("PATH", "")
 		if _, err := command(t, "qa", dir); err == nil || !strings.Contains(err.Error(), "henro missing") {
 			t.Errorf("without a browser: %v", err)

@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
 	"net/netip"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,10 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"henro/actors/actortest"
 	"henro/cmd/config"
-	"henro/cmd/replay"
-	"henro/store/archive/captures"
 	"henro/store/archive/warc"
 	"henro/store/report/search"
 )
@@ -84,46 +78,6 @@ func TestAnArchiveIsSearched(t *testing.T) {
 	}
 	if got := run(later, "晴れ"); got != "nothing found\n" {
 		t.Errorf("and does not say any more: %s", got)
-	}
-}
-
-// The page of a replay finds words in texts where there is an index, shows the line around them as text, whatever it
-// looks like, and leads to the version that says them, which a later one does not.
-func TestAReplayFindsWordsInTexts(t *testing.T) {
-	dir := changingSite(t)
-	archive, err := captures.Open(filepath.Join(dir, "warc"), func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer archive.Close()
-	server := replay.NewServer(archive, replay.Options{}, actortest.Log())
-	ask := func(words string) string {
-		t.Helper()
-		answer := httptest.NewRecorder()
-		server.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "http://127.0.0.1/?q="+url.QueryEscape(words),
-			nil))
-		if answer.Code != http.StatusOK {
-			t.Fatalf("%q: %d %s", words, answer.Code, answer.Body)
-		}
-		return answer.Body.String()
-	}
-	if got := ask("晴れ"); strings.Contains(got, "東京は") {
-		t.Errorf("without an index: %s", got)
-	}
-	index := searchFlags{index: true, q: search.Question{Most: 1}}
-	if err := index.run(t.Context(), dir, "", io.Discard, io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	for words, c := range map[string]struct{ line, href string }{
-		"晴れ":        {"東京は晴れです。", `href="/web/20000101`},
-		`"rise by"`: {"% &amp; autumn", "/http://news.example/1\""},
-	} {
-		if got := ask(words); !strings.Contains(got, c.line) || !strings.Contains(got, c.href) {
-			t.Errorf("%s: not %s at %s:\n%s", words, c.line, c.href, got)
-		}
-	}
-	if got := ask("雪"); strings.Contains(got, "/web/2") {
-		t.Errorf("a word that is nowhere: %s", got)
 	}
 }
 

@@ -185,6 +185,37 @@ func TestAQuestionWithoutAWordFindsNothing(t *testing.T) {
 	}
 }
 
+// A replay finds words in texts where there is an index, shows the line around them as text, whatever it looks like,
+// and leads to the version that says them.
+func TestAReplayFindsWordsInTexts(t *testing.T) {
+	s := archived(t, warc.Gzip)
+	if got := ask(s, "/?q=晴れ").Body.String(); strings.Contains(got, "東京は") {
+		t.Errorf("without an index: %s", got)
+	}
+	index, err := search.Open(t.Context(), filepath.Dir(s.archive.Dir()), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = index.Add(t.Context(), []search.Page{
+		{URL: "http://docs.test/", At: noon, Title: "Weather", Text: "東京は晴れです。"},
+		{URL: "http://docs.test/", At: noon.AddDate(0, 0, 1), Title: "Weather", Text: "東京は雨です。"},
+		{URL: "http://docs.test/prices", At: noon, Title: "Prices", Text: "They rise by 2% <in spring> & autumn."}})
+	if err := errors.Join(err, index.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for words, c := range map[string]struct{ line, href string }{
+		"晴れ":            {"東京は晴れです。", `href="/web/20260314120000`},
+		"%22rise+by%22": {"% &lt;in spring&gt; &amp; autumn", "/http://docs.test/prices\""},
+	} {
+		if got := ask(s, "/?q="+words).Body.String(); !strings.Contains(got, c.line) || !strings.Contains(got, c.href) {
+			t.Errorf("%s: not %s at %s:\n%s", words, c.line, c.href, got)
+		}
+	}
+	if got := ask(s, "/?q=雪").Body.String(); strings.Contains(got, "/web/2") {
+		t.Errorf("a word that is nowhere: %s", got)
+	}
+}
+
 // TestTheRewriterEndsWhereItsPageDoes: an error of the page is its own, and half a value is none.
 func TestTheRewriterEndsWhereItsPageDoes(t *testing.T) {
 	torn := errors.New("torn")

@@ -3,6 +3,7 @@ package crawltest
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -12,10 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"henro/actors/reading"
 	"henro/cmd/fakeweb"
 	"henro/store"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
+	"henro/store/report/query"
 )
 
 // Visited reads the URLs with a response out of the state of a crawl that has ended.
@@ -104,6 +107,58 @@ func OpenState(t *testing.T, dir string) *store.State {
 		t.Fatal(err)
 	}
 	return state
+}
+
+// Open opens a crawl that has ended, to be read.
+func Open(t *testing.T, dir string) *reading.Crawl {
+	t.Helper()
+	crawl, err := reading.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return crawl
+}
+
+// Whole counts the pages of a crawl that has ended, and those of them that are whole.
+func Whole(t *testing.T, dir string) *reading.Wholeness {
+	t.Helper()
+	crawl := Open(t, dir)
+	whole, err := crawl.Missing("", "", func(*reading.PageMissing) error { return nil })
+	if err := errors.Join(err, crawl.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return whole
+}
+
+// Answers asks a crawl that has ended in SQL.
+func Answers(t *testing.T, dir, question string) (rows [][]string) {
+	t.Helper()
+	crawl := Open(t, dir)
+	defer crawl.Close()
+	session, err := query.Open(t.Context(), crawl.Tables())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	answer, err := session.Ask(t.Context(), question)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Close()
+	for {
+		values, err := answer.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if values == nil {
+			return rows
+		}
+		row := make([]string, len(values))
+		for i, value := range values {
+			row[i] = fmt.Sprint(value)
+		}
+		rows = append(rows, row)
+	}
 }
 
 // StateIn reads the hosts and pages of a state in which nobody writes.

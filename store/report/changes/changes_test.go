@@ -2,6 +2,7 @@ package changes
 
 import (
 	"encoding/xml"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -64,5 +65,27 @@ func TestAFeedOfAnythingIsXML(t *testing.T) {
 	const want = "a\ufffd\ufffd\ufffd<b>]]>&\ufffd\u009bz"
 	if e := feed.Entries[0]; e.Title != want || e.Content.Text != want || feed.Title != "Changes of "+want {
 		t.Errorf("%q, %q, %q, want %q", feed.Title, e.Title, e.Content.Text, want)
+	}
+}
+
+// A line that a crash cut off is written over, and the files stay bounded in what is read of them.
+func TestChangesOutlastACrash(t *testing.T) {
+	dir := t.TempDir()
+	change := func(n int) []Change { return []Change{{ID: fmt.Sprint(n), URL: "http://a/"}} }
+	if err := Append(dir, change(1)); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(filepath.Join(dir, LinesName), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(file, `{"id":"2","url":"htt`)
+	file.Close()
+	if err := Append(dir, change(3)); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := Recent(dir, 10)
+	if err != nil || len(lines) != 2 || lines[0].ID != "3" || lines[1].ID != "1" {
+		t.Errorf("%+v, %v", lines, err)
 	}
 }

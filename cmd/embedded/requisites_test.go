@@ -1,4 +1,4 @@
-package main
+package embedded_test
 
 import (
 	"fmt"
@@ -154,10 +154,8 @@ func whole(o *master.Options, follow bool) {
 func roles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for line := range strings.Lines(said(t, "sql", dir, "SELECT url, role FROM pages WHERE last_visit IS NOT NULL",
-		"--format", "tsv")) {
-		url, role, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		all[url] = role
+	for _, row := range crawltest.Answers(t, dir, "SELECT url, role FROM pages WHERE last_visit IS NOT NULL") {
+		all[row[0]] = row[1]
 	}
 	return all
 }
@@ -227,9 +225,8 @@ func TestWhatIsLinkedToIsAPageWhoeverShowsIt(t *testing.T) {
 							s.Asked["/shown.png"] != 1 {
 							t.Errorf("roles %q, asked %v", was, s.Asked)
 						}
-						visits := len(was) - 1 // without the head of the table
-						if n := status.Totals.Pages + status.Totals.Requisites; int(n) != visits {
-							t.Errorf("%d were counted, %d are there", n, visits)
+						if n := status.Totals.Pages + status.Totals.Requisites; int(n) != len(was) {
+							t.Errorf("%d were counted, %d are there", n, len(was))
 						}
 					})
 				})
@@ -267,7 +264,7 @@ func TestTheLastPagesAreWhole(t *testing.T) {
 					if status.Totals.Pages != 5 || status.End != master.PageLimit {
 						t.Errorf("%d pages, ended with %s", status.Totals.Pages, status.End)
 					}
-					_, all, _ := readMissing(t, said(t, "missing", "--json", dir), "")
+					all := crawltest.Whole(t, dir)
 					if all.Pages != 5 || all.Whole != 5 {
 						t.Errorf("%+v", all)
 					}
@@ -299,7 +296,7 @@ func TestHostPagesCountsPages(t *testing.T) {
 			if status.Totals.Pages != 4 || status.Totals.Requisites != 7 || status.End != master.Finished {
 				t.Errorf("follow %v: %+v, %s", follow, status.Totals, status.End)
 			}
-			if _, all, _ := readMissing(t, said(t, "missing", "--json", dir), ""); all.Whole != 4 {
+			if all := crawltest.Whole(t, dir); all.Whole != 4 {
 				t.Errorf("follow %v: %+v", follow, all)
 			}
 		})

@@ -1,4 +1,4 @@
-package main
+package embedded_test
 
 import (
 	"cmp"
@@ -60,17 +60,13 @@ func TestACrawlNamesThePageThatHadATextFirst(t *testing.T) {
 		if visited < 300 || len(firsts) > visited/2 || near < 5 {
 			t.Errorf("%d pages with %d texts, %d near another: no test at all", visited, len(firsts), near)
 		}
-		if counts := fmt.Sprintf("texts     %d pages have the text of an earlier page, %d nearly", visited-len(firsts),
-			near); !strings.Contains(said(t, "stats", dir), counts) {
-			t.Errorf("henro stats does not say: %s", counts)
-		}
 		page, err := os.ReadFile("../../docs/duplicates.md")
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, question, _ := strings.Cut(string(page), "```sql\n")
 		question, _, _ = strings.Cut(question, "```")
-		if same := said(t, "sql", "--dir", dir, question); strings.Count(same, ".copies.test") < 2 {
+		if same := fmt.Sprint(crawltest.Answers(t, dir, question)); strings.Count(same, ".copies.test") < 2 {
 			t.Errorf("hosts with the same pages, as docs/duplicates.md asks for them: %s", same)
 		}
 	})

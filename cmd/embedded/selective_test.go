@@ -1,4 +1,4 @@
-package main
+package embedded_test
 
 import (
 	"fmt"
@@ -182,15 +182,5 @@ func TestWhatIsArchivedAndWhatIsFollowed(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// What a host says of all its pages is shown with it.
-func TestAHostSaysWhatItsPagesAreFor(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) { (&crawltest.Site{Answer: crawltest.Pages(reserving)}).Crawl(t, dir, nil) })
-	out, err := command(t, "host", "--dir", dir, "http://a.example")
-	if err != nil || !strings.Contains(out, "\nuse       robots.txt Content-Usage: train-ai=n\n") {
-		t.Errorf("%v\n%s", err, out)
 	}
 }

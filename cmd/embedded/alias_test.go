@@ -1,8 +1,8 @@
-package main
+package embedded_test
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,6 +10,7 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/host"
+	"henro/actors/partition"
 	"henro/cmd/embedded/crawltest"
 	"henro/cmd/fakeweb"
 	"henro/master"
@@ -89,9 +90,14 @@ func TestSecondNamesOfAPersonLoseNoPage(t *testing.T) {
 				t.Errorf("%s was to be had, and nobody has its text %s", url, text(url).Text)
 			}
 		}
-		if line := fmt.Sprintf("aliases   %d hosts are others under a second name; %d of their pages", len(names),
-			skipped); !strings.Contains(said(t, "stats", dir), line) {
-			t.Errorf("henro stats does not say: %s", line)
+		crawl := crawltest.Open(t, dir)
+		defer crawl.Close()
+		totals, err := partition.TotalsOf(crawl.State)
+		told, bad := crawl.Aliases()
+		if errors.Join(err, bad) != nil || totals.Skipped[admission.AliasHost] != uint64(skipped) ||
+			len(told.Aliases) < len(names) {
+			t.Errorf("counted %d pages at %+v, %v, %v, want %d at %d", totals.Skipped[admission.AliasHost], told, err, bad,
+				skipped, len(names))
 		}
 		t.Logf("%d second names, %d pages at them not visited, %d duplicates by rule", len(names), skipped, duplicates)
 		if duplicates < 100 || skipped < 100 {
