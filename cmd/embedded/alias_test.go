@@ -96,8 +96,8 @@ func TestSecondNamesOfAPersonLoseNoPage(t *testing.T) {
 		told, bad := crawl.Aliases()
 		if errors.Join(err, bad) != nil || totals.Skipped[admission.AliasHost] != uint64(skipped) ||
 			len(told.Aliases) < len(names) {
-			t.Errorf("counted %d pages at %+v, %v, %v, want %d at %d", totals.Skipped[admission.AliasHost], told, err, bad,
-				skipped, len(names))
+			t.Errorf("counted %d pages at %+v, %v, %v, want %d at %d", totals.Skipped[admission.AliasHost], told, err,
+				bad, skipped, len(names))
 		}
 		t.Logf("%d second names, %d pages at them not visited, %d duplicates by rule", len(names), skipped, duplicates)
 		if duplicates < 100 || skipped < 100 {

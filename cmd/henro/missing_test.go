@@ -35,7 +35,8 @@ func said(t *testing.T, arguments ...string) string {
 var lacking = map[string]string{
 	"/": `<link rel=stylesheet href=/a.css><img src=/there.png><img src=/gone.png><video src=/left-out.mp4></video>
 		<img src=/skip.png><img src=/private.png><img src=http://down.example/x.png><img src=/fails.png>
-		<a href=/whole>w</a><a href=/deep>d</a><a href=/made>m</a><a href=/torn>t</a><iframe src=http://b.example/frame></iframe>`,
+		<a href=/whole>w</a><a href=/deep>d</a><a href=/made>m</a><a href=/torn>t</a>
+		<iframe src=http://b.example/frame></iframe>`,
 	"/whole": "<img src=/there.png><img src=/gone.png>", // an image that its host does not have is there as it was
 	"/deep":  "<link rel=stylesheet href=/1.css>",
 	"/made":  "<div id=root></div><img src=/there.png>",
