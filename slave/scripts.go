@@ -202,6 +202,9 @@ func (p *Parser) shown(m *parse, base weburl.URL, set *messages.LinkSet) {
 	sample := living.Sample{URL: v.Url, HTML: m.response.Body, Static: slices.Clone(set.Urls),
 		StaticText: string(p.document.Text), RenderedText: r.Text}
 	v.Rendered, v.Scripted, v.Unchanged = true, false, false
+	if tried := r.Tried.String(); tried != "" && !v.Truncated {
+		v.Says = messages.Says(tried)
+	}
 	options := p.options()
 	p.document.Scan(r.HTML, options)
 	v.Title = p.document.Title

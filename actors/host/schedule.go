@@ -139,7 +139,7 @@ func (s *schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 		page.Status = uint16(v.Status)
 	}
 	page.Reason, page.Says = uint8(v.Reason), ""
-	if v.Reason != messages.Reason_NONE || v.Truncated {
+	if v.Reason != messages.Reason_NONE || v.Truncated || v.Rendered {
 		page.Says = messages.Says(v.Says)
 	}
 

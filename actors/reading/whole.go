@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"henro/actors/admission"
+	"henro/actors/living"
 	"henro/actors/scope"
 	"henro/messages"
 	"henro/messages/outlink"
@@ -68,6 +69,10 @@ const (
 // NotRun is the word of Requisite.Missing for a page that scripts make of what they fetch: what that is, is known once
 // they are run.
 const NotRun = "scripts not run"
+
+// NotReplayed is the word of Requisite.Missing for a page whose scripts tried what no archive can answer, such as
+// WebSockets.
+const NotReplayed = "cannot be replayed"
 
 // The words of Requisite.Missing that are no failure.
 const (
@@ -224,6 +229,10 @@ func (s *inspection) walk(page *store.Page, fn func(*Requisite)) error {
 	if page.Flags&store.Scripted != 0 {
 		fn(&Requisite{URL: page.URL, Kind: outlink.Script.String(), Status: page.Status, Missing: NotRun,
 			Says: speech.Say("it is made by scripts, which were not run")})
+	}
+	if page.Flags&store.Rendered != 0 && page.Flags&store.Truncated == 0 && living.Lacks(page.Says) {
+		fn(&Requisite{URL: page.URL, Kind: outlink.Script.String(), Status: page.Status, Missing: NotReplayed,
+			Says: speech.Say("its scripts tried what cannot be replayed: %s", page.Says)})
 	}
 	links, err := s.outlinks(page.URL)
 	if err != nil || len(links) == 0 {

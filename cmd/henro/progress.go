@@ -195,6 +195,9 @@ func wholeWords(w *reading.Wholeness) string {
 	default:
 		scripts = fmt.Sprintf("; %d are made by scripts, which were not run", n)
 	}
+	if n := w.Reasons[reading.NotReplayed]; n > 0 {
+		scripts += fmt.Sprintf("; scripts of %d tried what cannot be replayed", n)
+	}
 	return fmt.Sprintf("%d of %d pages (%.2f %%)%s; henro missing lists the others", w.Whole, w.Pages, 100*w.Share(),
 		scripts)
 }

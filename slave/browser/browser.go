@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"henro/actors/living"
 )
 
 var (
@@ -78,13 +80,13 @@ type Asked struct {
 type Rendering struct {
 	HTML                  []byte // of the DOM, open shadow roots as declarative ones
 	Title, Text           string
-	Asked                 []Asked   // in the order of their answers
-	Links                 []string  // of the DOM with open shadow roots, and where popups and scripts would have led
-	Sockets               int       // WebSockets, event streams and WebTransports: what cannot be replayed
-	Errors                int       // of scripts that nobody caught
-	Rested                bool      // nothing new was asked for during 500 ms, before the time was over
-	Screenshot, Thumbnail []byte    // PNG of 1280 × 720, JPEG of 640 × 360; nil: Chromium took none in time
-	At                    time.Time // of the page's own answer
+	Asked                 []Asked      // in the order of their answers
+	Links                 []string     // of the DOM with open shadow roots, and where popups and scripts would have led
+	Tried                 living.Tried // what cannot be replayed: here Sockets alone are counted
+	Errors                int          // of scripts that nobody caught
+	Rested                bool         // nothing new was asked for during 500 ms, before the time was over
+	Screenshot, Thumbnail []byte       // PNG of 1280 × 720, JPEG of 640 × 360; nil: Chromium took none in time
+	At                    time.Time    // of the page's own answer
 	Took                  time.Duration
 }
 

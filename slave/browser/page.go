@@ -90,7 +90,7 @@ func (c *chromium) render(caller context.Context, p Page, source Source) (r *Ren
 	t.pictures(r)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	r.Asked, r.Sockets, r.Errors, r.At = slices.Clone(v.asked), v.sockets, v.errors, v.at
+	r.Asked, r.Tried.Sockets, r.Errors, r.At = slices.Clone(v.asked), len(v.sockets), v.errors, v.at
 	r.Links = append(r.Links, v.noted...)
 	slices.Sort(r.Links)
 	r.Links = slices.Compact(r.Links)
@@ -171,10 +171,10 @@ func (t *tab) hear(event any) {
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
 		t.hears(e.Request.Method, e.Request.URL, e.Type.String())
+	case *network.EventWebSocketCreated:
+		t.socket(e.URL)
 	case *network.EventWebTransportCreated:
-		t.mu.Lock()
-		t.sockets++
-		t.mu.Unlock()
+		t.socket(e.URL)
 	case *runtime.EventExceptionThrown:
 		t.mu.Lock()
 		t.errors++

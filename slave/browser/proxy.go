@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	maxSent     = 1 << 20 // bytes of a body that a page may send
+	maxSent     = 1 << 20 // bytes of a body that a page sends; what is beyond is cut off
 	kindWait    = 50 * time.Millisecond
 	maxNoted    = 1000 // URLs of popups and of pages that a page would go to
 	proxySpeaks = `Basic realm="henro"`
@@ -130,7 +130,8 @@ func plain(r *http.Request, status int) *http.Response {
 		Header: http.Header{}, Body: http.NoBody, Close: status == http.StatusProxyAuthRequired}
 }
 
-// visit is a page under way, as the proxy and the events of Chromium see it.
+// visit is a page under way, as the proxy and the events of Chromium see it. sockets are URLs without the scheme: of
+// workers none is heard, and plain ones do not come to the proxy.
 type visit struct {
 	password string
 	ctx      context.Context
@@ -142,10 +143,10 @@ type visit struct {
 	count   int             // requests, also those beyond the bound
 	seen    map[string]bool // by method and URL, whether there was an answer
 	kinds   map[string]string
-	heard   chan struct{} // closed when a kind is known
-	open    int           // requests that wait for their answer
-	last    time.Time     // when something new was asked for or answered
-	sockets int
+	heard   chan struct{}   // closed when a kind is known
+	open    int             // requests that wait for their answer
+	last    time.Time       // when something new was asked for or answered
+	sockets map[string]bool // their URLs without the scheme
 	errors  int
 	loaded  bool
 	noted   []string
@@ -154,11 +155,21 @@ type visit struct {
 
 func newVisit(ctx context.Context, o *Options, source Source) *visit {
 	return &visit{password: rand.Text(), ctx: ctx, source: source, o: o, seen: map[string]bool{},
-		kinds: map[string]string{}, heard: make(chan struct{}), last: time.Now()}
+		sockets: map[string]bool{}, kinds: map[string]string{}, heard: make(chan struct{}), last: time.Now()}
 }
 
 func (v *visit) token() string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte("henro:"+v.password))
+}
+
+// socket notes a WebSocket or the like.
+func (v *visit) socket(url string) {
+	_, url, _ = strings.Cut(url, "://")
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.sockets) < maxNoted {
+		v.sockets[url] = true
+	}
 }
 
 // hears notes of which kind a request is.
@@ -205,9 +216,7 @@ func (v *visit) answer(r *http.Request, now bool) *http.Response {
 	case !now || v.ctx.Err() != nil:
 		return nil
 	case r.Header.Get("Upgrade") != "":
-		v.mu.Lock()
-		v.sockets++
-		v.mu.Unlock()
+		v.socket(r.URL.String())
 		return nil
 	case r.Header.Get("Service-Worker") != "":
 		return plain(r, http.StatusForbidden)
@@ -219,7 +228,7 @@ func (v *visit) answer(r *http.Request, now bool) *http.Response {
 		url = r.RequestURI
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxSent+1))
-	if err != nil || len(body) > maxSent {
+	if err != nil {
 		return plain(r, http.StatusRequestEntityTooLarge)
 	}
 	key := r.Method + " " + url
@@ -264,7 +273,7 @@ func (v *visit) ask(r *http.Request, key, url string, body []byte) *http.Respons
 	asked := Asked{Request: Request{Method: r.Method, URL: url, Header: header, Body: body,
 		Kind: v.kind(key, r.Header.Get("Sec-Fetch-Dest"))}}
 	a := v.source(v.ctx, &asked.Request)
-	if a != nil && (a.Status < 200 || a.Status > 599 || int64(len(a.Body)) > v.o.BodyBytes) {
+	if a != nil && (a.Status < 200 || a.Status > 599 || int64(len(a.Body)) > v.o.BodyBytes || len(body) > maxSent) {
 		a = nil
 	}
 	if a != nil {
@@ -275,9 +284,6 @@ func (v *visit) ask(r *http.Request, key, url string, body []byte) *http.Respons
 	defer v.mu.Unlock()
 	if r.Method != http.MethodOptions || a != nil {
 		v.asked = append(v.asked, asked)
-	}
-	if strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream") {
-		v.sockets++
 	}
 	if a == nil {
 		return nil

@@ -60,7 +60,8 @@ func (r *Rendering) Records(url string) []Record {
 	info, err := json.MarshalIndent(map[string]any{
 		"pageid": fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:]), "urls": urls, "url": url,
 		"ts": at.UTC().Format("2006-01-02T15:04:05.000Z"), "tsStatus": status, "title": r.Title, "loadState": state,
-		"counts": map[string]int{"jsErrors": r.Errors}}, "", "  ")
+		"counts": map[string]int{"jsErrors": r.Errors, "webSockets": r.Tried.Sockets, "eventStreams": r.Tried.Streams,
+			"unkeptBodies": r.Tried.Posts, "beacons": r.Tried.Beacons}}, "", "  ")
 	if err == nil {
 		add("pageinfo", "application/json", info)
 	}

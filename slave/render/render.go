@@ -19,6 +19,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/living"
 	"henro/messages/weburl"
 	"henro/slave/browser"
 	"henro/slave/render/lacks"
@@ -41,6 +42,8 @@ const (
 	// maxComing bounds the captures on their way that are waited for, each maxSync at most.
 	maxComing = 1 << 16
 	maxSync   = 3 * time.Second
+	// maxTried bounds what is counted of what a page tries and no archive can answer.
+	maxTried = 1000
 	// Wait is how long a page waits for what it is made of, the first time; four times as long each further time.
 	Wait = 5 * time.Second
 )
@@ -250,6 +253,8 @@ func (r *Renderer) Read(ctx context.Context, url weburl.URL) (*Page, error) {
 // URL, and of the browser's word for what is asked for, that nobody will ask for it.
 func (r *Renderer) Run(ctx context.Context, p *Page, behaviour string, never func(weburl.URL, string) bool) {
 	var mu sync.Mutex // the browser asks from several goroutines
+	var tried living.Tried
+	met := map[string]bool{}
 	p.Rendering, p.Err = r.browser.Render(ctx, browser.Page{URL: p.URL.String(), Behaviour: behaviour},
 		func(ctx context.Context, q *browser.Request) *browser.Answer {
 			as := *q
@@ -257,6 +262,12 @@ func (r *Renderer) Run(ctx context.Context, p *Page, behaviour string, never fun
 				as.Method = http.MethodGet
 			}
 			to, _, err := wanted.URL(&as)
+			mu.Lock()
+			if count := wanted.Tried(q, err, &tried); count != nil && !met[q.Method+q.URL] && len(met) < maxTried {
+				met[q.Method+q.URL] = true
+				*count++
+			}
+			mu.Unlock()
 			if err != nil {
 				return nil
 			}
@@ -272,6 +283,12 @@ func (r *Renderer) Run(ctx context.Context, p *Page, behaviour string, never fun
 			}
 			return nil
 		})
+	mu.Lock()
+	if p.Rendering != nil {
+		tried.Sockets = p.Rendering.Tried.Sockets
+		p.Rendering.Tried = tried
+	}
+	mu.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p.Stuck = r.lacks.Note(wanted.Key(p.URL.String()), p.Missing)

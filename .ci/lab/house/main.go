@@ -91,7 +91,7 @@ var parsers = map[string]bool{"slave/links.Document": true}
 // rooms are packages of features that came after the house was measured: each has a bound of code lines of its own, and
 // what plugs it in counts among those of the house.
 var rooms = map[string]int{
-	"actors/living":        1_345,
+	"actors/living":        1_372,
 	"cmd/proving":          120,
 	"cmd/replay/origin":    126,
 	"cmd/replay/posts":     78,
@@ -99,9 +99,9 @@ var rooms = map[string]int{
 	"store/report/news":    900,
 	"messages/posted":      312,
 	"slave/browser":        1_060,
-	"slave/render":         300,
+	"slave/render":         316,
 	"slave/render/lacks":   24,
-	"slave/render/wanted":  65,
+	"slave/render/wanted":  78,
 	"slave/walls":          330,
 	"store/proof":          1_900,
 	"store/archive/bucket": 650,

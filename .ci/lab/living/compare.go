@@ -132,6 +132,11 @@ func (l *lab) try(ctx context.Context, s *Site, way string) (*row, error) {
 	if r.visits, r.rendered, err = l.visits(ctx, dir); err != nil || l.options.Pages == 0 || l.bounded(way) {
 		return r, err
 	}
+	if s.Name == "tried" && way != "off" {
+		if err := l.unplayed(ctx, s, dir); err != nil {
+			return r, err
+		}
+	}
 	archive, err := captures.Open(filepath.Join(dir, "warc"), func(string) {})
 	if err != nil {
 		return nil, err

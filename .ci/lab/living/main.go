@@ -208,6 +208,17 @@ func (l *lab) crawl(ctx context.Context, s *Site, way, dir string) (time.Duratio
 	return took, judge(l.web.take(), l.delay, &killed), nil
 }
 
+// unplayed holds what is said of a page whose scripts tried what no archive can answer against what they tried.
+func (l *lab) unplayed(ctx context.Context, s *Site, dir string) error {
+	const want = "1 × WebSocket, 1 × stream of events, 2 × request with a body that is not kept, 1 × beacon"
+	out, err := exec.CommandContext(ctx, l.henro, "page", l.root(s)+"/", "--dir", dir).Output()
+	if err != nil {
+		return fmt.Errorf("henro page: %w", err)
+	}
+	l.say(strings.Contains(string(out), want), false, "%s: henro page says what cannot be replayed", s.Name)
+	return nil
+}
+
 // visits are the pages that a crawl visited, and those that a browser rendered.
 func (l *lab) visits(ctx context.Context, dir string) (pages, rendered int, err error) {
 	ask := func(question string) (n int, err error) {

@@ -335,6 +335,22 @@ ${shutScript}
 		put(path.join(out, 'api/robots.txt'), 'User-agent: *\nDisallow: /private/\n')
 	},
 
+	tried() { // what no archive can answer
+		const name = 'tried', root = path.join(out, name)
+		put(path.join(root, 'index.html'), html(`<title>${title(name, 0)}</title><style>${style}</style>`, `<h1>${title(name, 0)}</h1><main></main>
+<script type="module">
+document.querySelector('main').innerHTML = '<p>${paragraphs(name, 0).join('</p><p>')}</p>'
+const file = new FormData()
+file.append('file', new Blob(['x']), 'x.txt')
+new WebSocket('ws://tried.living.test:${port}/socket').onerror = () => new WebSocket('ws://tried.living.test:${port}/socket')
+new EventSource('/events').onerror = (e) => e.target.close()
+navigator.sendBeacon('/beacon', 'x')
+fetch('/upload', { method: 'POST', body: file }).catch(() => {})
+fetch('/large', { method: 'POST', body: 'x'.repeat(5000) }).catch(() => {})
+</script>`))
+		site(name, ['/'])
+	},
+
 	worker() { // a service worker needs a secure context: localhost is one
 		const name = 'worker', root = path.join(out, name), many = 6
 		put(path.join(root, 'sw.js'), `const kept = 'kept-1'

@@ -4,6 +4,8 @@ package wanted
 import (
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 
 	"henro/actors/living"
 	"henro/messages/outlink"
@@ -28,6 +30,20 @@ func URL(q *browser.Request) (to weburl.URL, kind outlink.Kind, err error) {
 	}
 	to, err = posted.Make(posted.Request{URL: to, ContentType: q.Header.Get("Content-Type"), Body: q.Body})
 	return to, outlink.Post, err
+}
+
+// Tried is where a request is counted that no archive can answer; nil: nowhere. err is what URL returned for it.
+func Tried(q *browser.Request, err error, all *living.Tried) *int {
+	switch {
+	case q.Kind == "ping":
+		return &all.Beacons
+	case q.Kind == "eventsource", strings.HasPrefix(q.Header.Get("Accept"), "text/event-stream"):
+		return &all.Streams
+	case (q.Kind == "fetch" || q.Kind == "xhr") && err != nil &&
+		!slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, q.Method):
+		return &all.Posts
+	}
+	return nil
 }
 
 // Key is the same for URLs that differ in times and random numbers alone: scripts put them there against caches.
