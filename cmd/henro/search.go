@@ -17,8 +17,7 @@ import (
 
 	"henro/cmd/config"
 	"henro/messages/weburl"
-	"henro/slave/pagetext"
-	"henro/store/archive/captures"
+	"henro/slave/render/spoken"
 	"henro/store/archive/cdxj"
 	"henro/store/report/search"
 )
@@ -131,10 +130,14 @@ func indexText(ctx context.Context, dir string, out, notes io.Writer) (err error
 		return err
 	}
 	files := archive.Merged().Files
+	texts, err := spoken.Of(archive)
+	if err != nil {
+		return err
+	}
 	var waiting []cdxj.Entry
 	if err := archive.Entries(func(e cdxj.Entry) bool {
 		html := e.Mime == "text/html" || e.Mime == "application/xhtml+xml" || e.Mime == "text/plain"
-		if e.Status == 200 && html && !seen[e.Filename] {
+		if (e.Status == 200 && html || texts.Late(e, seen)) && !seen[e.Filename] {
 			waiting = append(waiting, e)
 		}
 		return true
@@ -146,7 +149,7 @@ func indexText(ctx context.Context, dir string, out, notes io.Writer) (err error
 	})
 	begun, total := time.Now(), 0
 	for batch := range slices.Chunk(waiting, indexBatch) {
-		pages, err := readTexts(ctx, archive, batch)
+		pages, err := readTexts(ctx, texts, batch)
 		if err != nil {
 			return err
 		}
@@ -164,14 +167,14 @@ func indexText(ctx context.Context, dir string, out, notes io.Writer) (err error
 }
 
 // readTexts reads pages side by side; those that cannot be read are left out.
-func readTexts(ctx context.Context, archive *captures.Archive, entries []cdxj.Entry) ([]search.Page, error) {
+func readTexts(ctx context.Context, texts *spoken.Texts, entries []cdxj.Entry) ([]search.Page, error) {
 	pages := make([]search.Page, len(entries))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, e := range entries {
 		group.Go(func() error {
-			if text, err := pagetext.Read(archive, e); err == nil {
-				pages[i] = search.Page{URL: e.URL, At: e.At, Title: text.Title, Text: string(text.Words)}
+			if text, err := texts.Read(e); err == nil {
+				pages[i] = search.Page{URL: spoken.Page(e.URL), At: e.At, Title: text.Title, Text: string(text.Words)}
 			}
 			return ctx.Err()
 		})

@@ -15,6 +15,7 @@ import (
 	"henro/messages/visible"
 	"henro/messages/weburl"
 	"henro/slave/pagetext"
+	"henro/slave/render/spoken"
 	"henro/store"
 	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
@@ -145,7 +146,12 @@ func seedsOf(dir string) (map[string]bool, string, error) {
 func pagesOf(archive *captures.Archive, begin bool, wanted func(url string) bool) iter.Seq2[wacz.Page, error] {
 	return func(yield func(wacz.Page, error) bool) {
 		listed := "" // the URL of the last page
-		err := archive.Entries(func(e cdxj.Entry) bool {
+		texts, err := spoken.Of(archive)
+		if err != nil {
+			yield(wacz.Page{}, err)
+			return
+		}
+		err = archive.Entries(func(e cdxj.Entry) bool {
 			if strings.HasSuffix(e.URL, "/robots.txt") || !wanted(e.URL) {
 				return true
 			}
@@ -159,7 +165,7 @@ func pagesOf(archive *captures.Archive, begin bool, wanted func(url string) bool
 			}
 			listed = e.URL
 			p := wacz.Page{URL: e.URL, At: e.At}
-			if text, err := pagetext.Read(archive, e); err == nil { // else the page is listed without
+			if text, err := texts.Read(e); err == nil { // else the page is listed without
 				p.Title, p.Text = text.Title, string(text.Words)
 			}
 			return yield(p, nil)

@@ -101,6 +101,7 @@ var rooms = map[string]int{
 	"slave/browser":        1_060,
 	"slave/render":         316,
 	"slave/render/lacks":   24,
+	"slave/render/spoken":  86,
 	"slave/render/wanted":  78,
 	"slave/walls":          330,
 	"store/proof":          1_900,

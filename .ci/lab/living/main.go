@@ -208,7 +208,8 @@ func (l *lab) crawl(ctx context.Context, s *Site, way, dir string) (time.Duratio
 	return took, judge(l.web.take(), l.delay, &killed), nil
 }
 
-// unplayed holds what is said of a page whose scripts tried what no archive can answer against what they tried.
+// unplayed holds what is said of a page whose scripts tried what no archive can answer against what they tried, and
+// looks for a word that they wrote.
 func (l *lab) unplayed(ctx context.Context, s *Site, dir string) error {
 	const want = "1 × WebSocket, 1 × stream of events, 2 × request with a body that is not kept, 1 × beacon"
 	out, err := exec.CommandContext(ctx, l.henro, "page", l.root(s)+"/", "--dir", dir).Output()
@@ -216,6 +217,12 @@ func (l *lab) unplayed(ctx context.Context, s *Site, dir string) error {
 		return fmt.Errorf("henro page: %w", err)
 	}
 	l.say(strings.Contains(string(out), want), false, "%s: henro page says what cannot be replayed", s.Name)
+	if out, err := exec.CommandContext(ctx, l.henro, "search", "--index", dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("henro search --index: %w: %s", err, out)
+	}
+	out, err = exec.CommandContext(ctx, l.henro, "search", dir, "quinces").Output()
+	l.say(err == nil && strings.Contains(string(out), l.root(s)+"/ "), false, "%s: henro search finds what scripts wrote",
+		s.Name)
 	return nil
 }
 

@@ -339,7 +339,7 @@ ${shutScript}
 		const name = 'tried', root = path.join(out, name)
 		put(path.join(root, 'index.html'), html(`<title>${title(name, 0)}</title><style>${style}</style>`, `<h1>${title(name, 0)}</h1><main></main>
 <script type="module">
-document.querySelector('main').innerHTML = '<p>${paragraphs(name, 0).join('</p><p>')}</p>'
+document.querySelector('main').innerHTML = '<p>${paragraphs(name, 0).join('</p><p>')}</p><p>' + ['quin', 'ces'].join('') + '</p>'
 const file = new FormData()
 file.append('file', new Blob(['x']), 'x.txt')
 new WebSocket('ws://tried.living.test:${port}/socket').onerror = () => new WebSocket('ws://tried.living.test:${port}/socket')
