@@ -241,8 +241,6 @@ type Sessions struct {
 	changed bool                // since Changed was asked
 }
 
-var sessionRules = weburl.Rules{Sessions: true}
-
 // Found reports whether any URL carried a session id.
 func (s *Sessions) Found() bool { return len(s.seen) > 0 }
 
@@ -255,7 +253,7 @@ func (s *Sessions) Judge(o *Options, url string) Verdict {
 	if err != nil {
 		return Fine
 	}
-	bare := sessionRules.Apply(u)
+	bare := u.WithoutSession()
 	if bare == u {
 		return Fine
 	}

@@ -522,7 +522,7 @@ var leadSource string
 
 // isWide reports whether bytes of ASCII may mean something else in an encoding, so that tags cannot be found in it.
 func isWide(encoding string) bool {
-	return strings.HasPrefix(encoding, "utf-16") || strings.HasPrefix(encoding, "utf-32") || encoding == "iso-2022-jp"
+	return strings.HasPrefix(encoding, "utf-16") || encoding == "iso-2022-jp"
 }
 
 // lost logs what went wrong after the answer had begun.

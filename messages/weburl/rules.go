@@ -4,17 +4,6 @@ import (
 	"strings"
 )
 
-// Rules name the parts of URLs that an operator has dropped as meaningless. Not every host agrees with them, so none is
-// on by default; the zero value changes nothing.
-type Rules struct {
-	// drop session identifiers: ;jsessionid=…, PHPSESSID, ASPSESSIONID…, CFID with CFTOKEN, /(S(…))/ of ASP.NET, a long
-	// sid
-	Sessions  bool
-	Tracking  bool     // drop what campaigns add: utm_…, gclid, fbclid and their kin
-	Drop      []string // parameters to drop, by name, in any case
-	SortQuery bool     // order the parameters and drop empty ones
-}
-
 // trackers are names of parameters that say where a visitor came from and never what the page is.
 var trackers = map[string]bool{
 	"gclid": true, "gclsrc": true, "gbraid": true, "wbraid": true, "dclid": true, "fbclid": true, "msclkid": true,
@@ -29,53 +18,42 @@ var trackers = map[string]bool{
 var sessions = map[string]bool{"jsessionid": true, "phpsessid": true, "cfid": true, "cftoken": true,
 	"aspsessionid": true}
 
-// Apply returns the URL without what the rules drop. Applying rules twice changes nothing more.
-func (r *Rules) Apply(u URL) URL {
-	if r == nil || u.s == "" || !r.Sessions && !r.Tracking && len(r.Drop) == 0 && !r.SortQuery {
+// WithoutSession returns the URL without session identifiers: ;jsessionid=…, PHPSESSID, ASPSESSIONID…, CFID with
+// CFTOKEN, /(S(…))/ of ASP.NET, a long sid. What it returns has none.
+func (u URL) WithoutSession() URL {
+	if u.s == "" {
 		return u
 	}
 	path, query := u.Path(), u.Query()
-	if r.Sessions && strings.ContainsAny(path, ";(") {
+	if strings.ContainsAny(path, ";(") {
 		path = dropPathSession(path)
 	}
-	if query != "" {
-		kept := make([]string, 0, 8)
-		for parameter := range strings.SplitSeq(query, "&") {
-			name, value, _ := strings.Cut(parameter, "=")
-			if !r.drops(strings.ToLower(name), value) && !(r.SortQuery && name == "") {
-				kept = append(kept, parameter)
-			}
-		}
-		query = strings.Join(kept, "&")
-		if r.SortQuery {
-			query = sortQuery(query)
+	kept := make([]string, 0, 8)
+	for parameter := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(parameter, "=")
+		if !isSession(strings.ToLower(name), value) {
+			kept = append(kept, parameter)
 		}
 	}
+	query = strings.Join(kept, "&")
 	if path == u.Path() && query == u.Query() {
 		return u
 	}
 	if query != "" {
 		path += "?" + query
 	}
-	ruled, err := Parse(u.Host() + path)
+	bare, err := Parse(u.Host() + path)
 	if err != nil { // dropping makes nothing longer
 		return u
 	}
-	return ruled
+	return bare
 }
 
-func (r *Rules) drops(name, value string) bool {
-	for _, drop := range r.Drop {
-		if strings.EqualFold(drop, name) {
-			return true
-		}
-	}
-	if r.Tracking && (trackers[name] || strings.HasPrefix(name, "utm_") || strings.HasPrefix(name, "hsa_")) {
-		return true
-	}
-	return r.Sessions && (sessions[name] || strings.HasPrefix(name, "aspsessionid") || isToken(value) &&
+// isSession reports whether a parameter, its name in lower case, is a session identifier.
+func isSession(name, value string) bool {
+	return sessions[name] || strings.HasPrefix(name, "aspsessionid") || isToken(value) &&
 		(name == "sid" || name == "sessionid" || name == "session_id" || name == "sessid" || name == "zenid" ||
-			name == "oscsid"))
+			name == "oscsid")
 }
 
 // isToken reports whether a value looks made up by a machine: 16 or more letters, digits, hyphens and underscores.
@@ -141,6 +119,7 @@ func isASPSession(segment string) bool {
 // Tracks reports whether the name of a parameter says that it tells visitors apart and not pages: a session id, or what
 // campaigns add.
 func Tracks(name string) bool {
-	r := Rules{Sessions: true, Tracking: true}
-	return r.drops(strings.ToLower(strings.TrimPrefix(name, ";")), "0123456789abcdef")
+	name = strings.ToLower(strings.TrimPrefix(name, ";"))
+	return isSession(name, "0123456789abcdef") || trackers[name] || strings.HasPrefix(name, "utm_") ||
+		strings.HasPrefix(name, "hsa_")
 }

@@ -10,20 +10,8 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// SURT returns the URL with its host reversed, "com,example)/path?query", so that sorting groups the hosts of a domain.
-// The scheme is left out, a port that is not the default one stays: "com,example:8080)/". Addresses are reversed too,
-// IPv6 loses its brackets, as in the Internet Archive's keys.
-func (u URL) SURT() string {
-	if u.s == "" {
-		return ""
-	}
-	out := make([]byte, 0, len(u.s))
-	out = appendReversed(out, u.Hostname())
-	out = append(out, u.s[u.hostEnd:u.path]...)
-	out = append(out, ')')
-	return string(append(out, u.s[u.path:]...))
-}
-
+// appendReversed appends a host with its labels reversed, so that sorting groups the hosts of a domain: "com,example".
+// Addresses are reversed too, IPv6 loses its brackets, as in the Internet Archive's keys.
 func appendReversed(out []byte, host string) []byte {
 	if host != "" && host[0] == '[' {
 		return append(out, strings.Trim(host, "[]")...)

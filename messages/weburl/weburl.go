@@ -5,8 +5,7 @@
 // tests). The canonical form then undoes what cannot matter to a server: fragment, user name and password, default
 // port, an empty query, trailing dots of the host, the case of percent-encodings, and percent-encodings of characters
 // that need none (RFC 3986 2.3). It changes nothing that a server could tell apart: the order of parameters, doubled
-// slashes, the case of the path, and malformed percent signs stay. Rules remove session identifiers and the like where
-// the operator wants that.
+// slashes, the case of the path, and malformed percent signs stay.
 //
 // One pass of our own over the bytes does it all, since the parser is on the path of every link: about 150 ns for an
 // ordinary URL, against 4 µs for github.com/nlnwa/whatwg-url, which moreover fails some of the tests. Runs of ordinary

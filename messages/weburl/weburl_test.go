@@ -88,24 +88,23 @@ func TestParseRefuses(t *testing.T) {
 
 func TestPartsOfAURL(t *testing.T) {
 	for _, c := range []struct {
-		raw, scheme, hostname, host, path, query, request, surt, pld string
-		port                                                         uint16
+		raw, scheme, hostname, host, path, query, request, pld string
+		port                                                   uint16
 	}{
 		{"https://www.example.co.uk/a/b?c=d", "https", "www.example.co.uk", "https://www.example.co.uk", "/a/b", "c=d",
-			"/a/b?c=d", "uk,co,example,www)/a/b?c=d", "example.co.uk", 443},
+			"/a/b?c=d", "example.co.uk", 443},
 		{"http://example.com:8080/", "http", "example.com", "http://example.com:8080", "/", "", "/",
-			"com,example:8080)/", "example.com", 8080},
-		{"http://[::1]:81/x", "http", "[::1]", "http://[::1]:81", "/x", "", "/x", "::1:81)/x", "[::1]", 81},
-		{"http://192.0.2.7/?", "http", "192.0.2.7", "http://192.0.2.7", "/", "", "/", "7,2,0,192)/", "192.0.2.7", 80},
-		{"http://localhost/?a?b", "http", "localhost", "http://localhost", "/", "a?b", "/?a?b", "localhost)/?a?b",
-			"localhost", 80},
-		{"http://kobe.jp/", "http", "kobe.jp", "http://kobe.jp", "/", "", "/", "jp,kobe)/", "kobe.jp", 80},
+			"example.com", 8080},
+		{"http://[::1]:81/x", "http", "[::1]", "http://[::1]:81", "/x", "", "/x", "[::1]", 81},
+		{"http://192.0.2.7/?", "http", "192.0.2.7", "http://192.0.2.7", "/", "", "/", "192.0.2.7", 80},
+		{"http://localhost/?a?b", "http", "localhost", "http://localhost", "/", "a?b", "/?a?b", "localhost", 80},
+		{"http://kobe.jp/", "http", "kobe.jp", "http://kobe.jp", "/", "", "/", "kobe.jp", 80},
 	} {
 		u := MustParse(c.raw)
 		for _, part := range []struct{ name, got, want string }{
 			{"Scheme", u.Scheme(), c.scheme}, {"Hostname", u.Hostname(), c.hostname}, {"Host", u.Host(), c.host},
 			{"Path", u.Path(), c.path}, {"Query", u.Query(), c.query}, {"RequestURI", u.RequestURI(), c.request},
-			{"SURT", u.SURT(), c.surt}, {"PLD", u.PLD(), c.pld}, {"Port", fmt.Sprint(u.Port()), fmt.Sprint(c.port)},
+			{"PLD", u.PLD(), c.pld}, {"Port", fmt.Sprint(u.Port()), fmt.Sprint(c.port)},
 		} {
 			if part.got != part.want {
 				t.Errorf("%s of %s = %q, want %q", part.name, c.raw, part.got, part.want)
@@ -124,8 +123,7 @@ func TestPartsOfAURL(t *testing.T) {
 
 func TestTheZeroURLIsHarmless(t *testing.T) {
 	var u URL
-	if got := u.String() + u.Scheme() + u.Hostname() + u.Host() + u.Path() + u.Query() + u.RequestURI() + u.SURT() +
-		u.PLD(); got != "" {
+	if got := u.String() + u.Scheme() + u.Hostname() + u.Host() + u.Path() + u.Query() + u.RequestURI() + u.PLD(); got != "" {
 		t.Errorf("parts of no URL: %q", got)
 	}
 	if v, err := u.Resolve("http://a/"); err != nil || v.String() != "http://a/" {
@@ -179,32 +177,28 @@ func TestQueriesAreEncodedAsThePageIs(t *testing.T) {
 	}
 }
 
-func TestRules(t *testing.T) {
-	all := &Rules{Sessions: true, Tracking: true, Drop: []string{"Ref"}, SortQuery: true}
-	for _, c := range []struct {
-		what, url, want string
-		r               *Rules
-	}{
-		{"no rules change nothing", "http://a/;jsessionid=1?utm_source=x&b&a",
-			"http://a/;jsessionid=1?utm_source=x&b&a", &Rules{}},
-		{"nil rules change nothing", "http://a/?b&a", "http://a/?b&a", nil},
-		{"Java", "http://a/b;jsessionid=0123ABC?x=1", "http://a/b?x=1", all},
-		{"Java in upper case, within the path", "http://a/b;JSESSIONID=1/c", "http://a/b/c", all},
-		{"PHP", "http://a/?PHPSESSID=1&x=1", "http://a/?x=1", all},
-		{"a short sid may be anything", "http://a/?sid=12", "http://a/?sid=12", all},
-		{"a long sid is a session", "http://a/?sid=0123456789abcdef0123", "http://a/", all},
-		{"ASP.NET", "http://a/(S(4hqa0555fwsecu455xqckv45))/b.aspx", "http://a/b.aspx", all},
-		{"other parentheses", "http://a/(b)/c", "http://a/(b)/c", all},
-		{"campaigns", "http://a/?utm_source=x&b=1&gclid=2&fbclid=3", "http://a/?b=1", all},
-		{"names given", "http://a/?ref=x&b=1", "http://a/?b=1", all},
-		{"order", "http://a/?b=1&a=2&&a=1", "http://a/?a=1&a=2&b=1", all},
+func TestURLsWithoutTheirSession(t *testing.T) {
+	for _, c := range []struct{ what, url, want string }{
+		{"nothing else is changed", "http://a/?utm_source=x&b&&a", "http://a/?utm_source=x&b&&a"},
+		{"Java", "http://a/b;jsessionid=0123ABC?x=1", "http://a/b?x=1"},
+		{"Java in upper case, within the path", "http://a/b;JSESSIONID=1/c", "http://a/b/c"},
+		{"PHP", "http://a/?PHPSESSID=1&x=1", "http://a/?x=1"},
+		{"a short sid may be anything", "http://a/?sid=12", "http://a/?sid=12"},
+		{"a long sid is a session", "http://a/?sid=0123456789abcdef0123", "http://a/"},
+		{"ASP.NET", "http://a/(S(4hqa0555fwsecu455xqckv45))/b.aspx", "http://a/b.aspx"},
+		{"other parentheses", "http://a/(b)/c", "http://a/(b)/c"},
 	} {
-		got := c.r.Apply(MustParse(c.url))
+		got := MustParse(c.url).WithoutSession()
 		if got.String() != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
 		}
-		if again := c.r.Apply(got); again != got {
-			t.Errorf("%s: %s becomes %s when the rules are applied again", c.what, got, again)
+		if again := got.WithoutSession(); again != got {
+			t.Errorf("%s: %s becomes %s the second time", c.what, got, again)
+		}
+	}
+	for name, want := range map[string]bool{"utm_x": true, "gclid": true, "Sid": true, ";jsessionid": true, "id": false} {
+		if Tracks(name) != want {
+			t.Errorf("%s tracks: %v", name, !want)
 		}
 	}
 }
@@ -278,12 +272,11 @@ func checkInvariants(t *testing.T, u URL) {
 	if _, name, port := SplitHost(u.Host()); name != u.Hostname() || port != u.Port() {
 		t.Fatalf("SplitHost(%q) = %q, %d", u.Host(), name, port)
 	}
-	if u.SURT() == "" || u.IndexKey() == "" || u.PLD() == "" {
-		t.Fatalf("no SURT, key or PLD of %q", s)
+	if u.IndexKey() == "" || u.PLD() == "" {
+		t.Fatalf("no key or PLD of %q", s)
 	}
-	rules := Rules{Sessions: true, Tracking: true, SortQuery: true}
-	if once := rules.Apply(u); rules.Apply(once) != once {
-		t.Fatalf("rules make %q of %q, then %q", once, u, rules.Apply(once))
+	if once := u.WithoutSession(); once.WithoutSession() != once {
+		t.Fatalf("without its session %q is %q, then %q", u, once, once.WithoutSession())
 	}
 }
 

@@ -6,8 +6,8 @@
 // "Japanese" from a menu: ISO-2022-JP by its escapes, UTF-8 by being valid, UTF-16 by its zeros, EUC-JP and Shift_JIS
 // by their kana, everything else by frequencies.
 //
-// Names are those of the Encoding Standard in lower case ("utf-8", "shift_jis", "windows-1252"), and two more,
-// "utf-32le" and "utf-32be". Invariant: Decode always returns valid UTF-8, whatever the bytes and the name.
+// Names are those of the Encoding Standard in lower case ("utf-8", "shift_jis", "windows-1252"). Invariant: Decode
+// always returns valid UTF-8, whatever the bytes and the name.
 //
 // The prescan is our own: golang.org/x/net/html/charset gets 41 of html5lib's 50 cases right, this one 49, since that
 // reads no XML declaration, nothing beyond 1,024 bytes and no meta element in a title. Browsers go by all of these.
@@ -24,7 +24,6 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/encoding/unicode/utf32"
 
 	"henro/slave/mediatype"
 )
@@ -45,7 +44,6 @@ var aliases = map[string]string{
 	"iso-2022-jp-3": "iso-2022-jp", "cp50220": "iso-2022-jp",
 	"utf-8n": "utf-8", "maccyrillic": "x-mac-cyrillic", "utf_8": "utf-8", "cp949": "euc-kr", "cp936": "gbk",
 	"cp950": "big5", "gb_2312": "gbk",
-	"utf-32": "utf-32le", "utf-32le": "utf-32le", "utf-32be": "utf-32be",
 }
 
 // Lookup returns the name of the encoding that a label means; false if it means none.
@@ -75,10 +73,6 @@ func Encoding(name string) encoding.Encoding {
 		return nil
 	}
 	switch name {
-	case "utf-32le":
-		return utf32.UTF32(utf32.LittleEndian, utf32.UseBOM)
-	case "utf-32be":
-		return utf32.UTF32(utf32.BigEndian, utf32.UseBOM)
 	case "utf-16le":
 		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
 	case "utf-16be":
@@ -107,11 +101,6 @@ func Decode(body []byte, name string) ([]byte, error) {
 		}
 		return repair(body), nil
 	}
-	broken := 0
-	if strings.HasPrefix(known, "utf-32") { // its decoder fails on a character that is cut
-		broken = len(body) % 4
-		body = body[:len(body)-broken]
-	}
 	if known == "iso-2022-jp" {
 		return decodeISO2022JP(body), nil
 	}
@@ -122,9 +111,6 @@ func Decode(body []byte, name string) ([]byte, error) {
 	}
 	out = amend(body, out, known, enc)
 	out = bytes.TrimPrefix(out, utf8BOM)
-	if broken > 0 {
-		out = append(out, "\uFFFD"...)
-	}
 	if !utf8.Valid(out) {
 		out = repair(out)
 	}
@@ -185,7 +171,7 @@ func Detect(contentType string, body []byte) (name string, certain bool) {
 		return name, true
 	}
 	if label := Parameter(contentType); label != "" {
-		if name, ok := Lookup(label); ok && !strings.HasPrefix(name, "utf-32") { // without a mark it is a mistake
+		if name, ok := Lookup(label); ok {
 			return name, true
 		}
 	}
@@ -200,10 +186,6 @@ func byteOrderMark(b []byte) string {
 	switch {
 	case bytes.HasPrefix(b, utf8BOM):
 		return "utf-8"
-	case bytes.HasPrefix(b, []byte{0xff, 0xfe, 0, 0}) && len(b)%4 == 0:
-		return "utf-32le"
-	case bytes.HasPrefix(b, []byte{0, 0, 0xfe, 0xff}):
-		return "utf-32be"
 	case bytes.HasPrefix(b, []byte{0xff, 0xfe}):
 		return "utf-16le"
 	case bytes.HasPrefix(b, []byte{0xfe, 0xff}):

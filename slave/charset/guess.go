@@ -40,29 +40,21 @@ func guess(b []byte) string {
 	return singleByte(b)
 }
 
-// wide recognizes UTF-16 and UTF-32 without a mark by where the zeros of their markup and white space lie.
+// wide recognizes UTF-16 without a mark by where the zeros of its markup and white space lie.
 func wide(b []byte) string {
-	var zeros [4]int
+	var zeros [2]int
 	for i, c := range b {
 		if c == 0 {
-			zeros[i&3]++
+			zeros[i&1]++
 		}
 	}
-	quarter := len(b) / 4
-	if quarter == 0 {
-		return ""
-	}
-	many := func(n int) bool { return 5*n > quarter }   // a fifth of them
-	few := func(n int) bool { return 50*n <= quarter }  // a fiftieth
-	all := func(n int) bool { return 10*n > 9*quarter } // nearly all
+	half := len(b) / 2
+	many := func(n int) bool { return 10*n > half } // a tenth of them
+	few := func(n int) bool { return 50*n <= half } // a fiftieth
 	switch {
-	case all(zeros[3]) && many(zeros[2]) && few(zeros[0]):
-		return "utf-32le"
-	case all(zeros[0]) && many(zeros[1]) && few(zeros[3]):
-		return "utf-32be"
-	case (many(zeros[1]) || many(zeros[3])) && few(zeros[0]) && few(zeros[2]):
+	case many(zeros[1]) && few(zeros[0]):
 		return "utf-16le"
-	case (many(zeros[0]) || many(zeros[2])) && few(zeros[1]) && few(zeros[3]):
+	case many(zeros[0]) && few(zeros[1]):
 		return "utf-16be"
 	}
 	return ""

@@ -134,8 +134,6 @@ func forMeta(name string) string {
 	switch name {
 	case "utf-16le", "utf-16be":
 		return "utf-8"
-	case "utf-32le", "utf-32be": // labels that browsers do not know
-		return ""
 	case "x-user-defined":
 		return Default
 	}

@@ -64,7 +64,7 @@ func encodingOf(head []byte, declared string) encoding.Encoding {
 		}
 	}
 	switch declared {
-	case "", "utf-8", "utf-16le", "utf-16be", "utf-32le", "utf-32be": // what reads as ASCII is not UTF-16
+	case "", "utf-8", "utf-16le", "utf-16be": // what reads as ASCII is not UTF-16
 		return nil
 	}
 	return charset.Encoding(declared)
