@@ -123,7 +123,8 @@ func TestPartsOfAURL(t *testing.T) {
 
 func TestTheZeroURLIsHarmless(t *testing.T) {
 	var u URL
-	if got := u.String() + u.Scheme() + u.Hostname() + u.Host() + u.Path() + u.Query() + u.RequestURI() + u.PLD(); got != "" {
+	if got := u.String() + u.Scheme() + u.Hostname() + u.Host() + u.Path() + u.Query() + u.RequestURI() +
+		u.PLD(); got != "" {
 		t.Errorf("parts of no URL: %q", got)
 	}
 	if v, err := u.Resolve("http://a/"); err != nil || v.String() != "http://a/" {
@@ -196,7 +197,8 @@ func TestURLsWithoutTheirSession(t *testing.T) {
 			t.Errorf("%s: %s becomes %s the second time", c.what, got, again)
 		}
 	}
-	for name, want := range map[string]bool{"utm_x": true, "gclid": true, "Sid": true, ";jsessionid": true, "id": false} {
+	for name, want := range map[string]bool{"utm_x": true, "gclid": true, "Sid": true, ";jsessionid": true,
+		"id": false} {
 		if Tracks(name) != want {
 			t.Errorf("%s tracks: %v", name, !want)
 		}
