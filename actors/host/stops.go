@@ -101,7 +101,8 @@ func thesisOutcome(status uint32, reason messages.Reason) stoplist.Outcome {
 }
 
 // turnAway leaves pages alone that the crawl took once and would not take now: those that wait in a folder of the stop
-// list, and all that an exclude pattern or a portal refuses, but seeds. They are left alone for good if the crawl is to
+// list, and all that an exclude pattern or a portal refuses; a seed is visited once, for its links, unless it is in such
+// a folder. They are left alone for good if the crawl is to
 // end, otherwise until the entry of the stop list does, or for heldOff. It reports that there were some, in which case
 // the lease waits until that is written.
 func (j *judge) turnAway(waiting, known []store.Entry, now time.Time) bool {
@@ -118,7 +119,9 @@ func (j *judge) turnAway(waiting, known []store.Entry, now time.Time) bool {
 	}
 	region := j.regions.Of(j.name)
 	refuse := func(entry store.Entry) {
-		if verdict := region.Refuses(entry.Page.URL); verdict != scope.In && entry.Page.Depth > 0 {
+		verdict := region.Refuses(entry.Page.URL)
+		seed := entry.Page.Depth == 0 && (verdict != scope.Excluded || entry.Page.LastVisit.IsZero())
+		if verdict != scope.In && !seed {
 			turn(entry, admission.OfScope(verdict), now.Add(heldOff))
 		}
 	}

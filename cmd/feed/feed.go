@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/aymanbagabas/go-udiff"
+	"github.com/gofrs/flock"
 
 	"henro/cmd/watch"
 	"henro/slave/pagetext"
@@ -49,17 +50,27 @@ type Feed struct {
 	seen    map[string]bool // WARC files that were looked at
 	// of WARC files that still grow, by name: where the record of the last change that was looked at begins
 	grown map[string]int64
+	lock  *flock.Flock
 }
 
 // remembered is how many ids of changes are remembered from before a crash.
 const remembered = 10_000
 
-// Open makes a feed of an archive.
-func Open(o Options, archive *captures.Archive) (*Feed, error) {
+// Open makes a feed of an archive, whose changes nobody else tells meanwhile.
+func Open(o Options, archive *captures.Archive) (f *Feed, err error) {
 	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
 		return nil, err
 	}
-	f := &Feed{o: o, archive: archive, listed: map[string]bool{}, seen: map[string]bool{}, grown: map[string]int64{}}
+	f = &Feed{o: o, archive: archive, listed: map[string]bool{}, seen: map[string]bool{}, grown: map[string]int64{},
+		lock: flock.New(filepath.Join(o.Dir, "lock"))}
+	if held, err := f.lock.TryLock(); err != nil || !held {
+		return nil, fmt.Errorf("henro feed or henro watch tells the changes of %s already", o.Crawl)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.lock.Unlock())
+		}
+	}()
 	latest, err := changes.Recent(o.Dir, remembered)
 	if err != nil {
 		return nil, err
@@ -86,7 +97,7 @@ func Open(o Options, archive *captures.Archive) (*Feed, error) {
 }
 
 // Close closes what was learnt.
-func (f *Feed) Close() error { return f.watcher.Close() }
+func (f *Feed) Close() error { return errors.Join(f.watcher.Close(), f.lock.Unlock()) }
 
 // Noise shows what was held for noise lately.
 func (f *Feed) Noise(out io.Writer) error { return watch.Noise(f.o.Dir, out) }

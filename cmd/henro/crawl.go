@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,15 +37,16 @@ the settings that it had; those that are given again change it.`,
 			if err != nil {
 				return err
 			}
-			return crawl(cmd, &s, seeds)
+			return crawl(cmd, &s, seeds, nil)
 		},
 	}
 	config.AddFlags(cmd, s.Groups()...)
 	return cmd
 }
 
-// crawl crawls, shows how it goes and prints what was done.
-func crawl(cmd *cobra.Command, s *embedded.Settings, seeds []reading.Seed) error {
+// crawl crawls, shows how it goes and prints what was done. beside runs as long, if it is there, and prints above.
+func crawl(cmd *cobra.Command, s *embedded.Settings, seeds []reading.Seed,
+	beside func(context.Context, *master.Node, io.Writer)) error {
 	s.Log.Text = s.Run.Progress != "off"
 	log, err := s.Log.Logger()
 	if err != nil {
@@ -54,6 +57,14 @@ func crawl(cmd *cobra.Command, s *embedded.Settings, seeds []reading.Seed) error
 	dir := s.Crawl.Dir
 	begunBefore := store.Exists(filepath.Join(dir, "state"))
 	c := &embedded.Crawl{Log: log, Progress: progress.run}
+	if beside != nil {
+		c.Progress = func(ctx context.Context, node *master.Node) {
+			var shown sync.WaitGroup
+			shown.Go(func() { progress.run(ctx, node) })
+			beside(ctx, node, progress.above(cmd.OutOrStdout()))
+			shown.Wait()
+		}
+	}
 	status, err := s.Start(cmd.Context(), cmd.Flags(), seeds, c)
 	if err != nil {
 		return err

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
-	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
 	"henro/cmd/config"
@@ -69,14 +67,6 @@ func (f *feedFlags) run(ctx context.Context, dir string, out, says io.Writer) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, archive.Close()) }()
-	lock := flock.New(filepath.Join(f.o.Dir, "lock"))
-	if err := os.MkdirAll(f.o.Dir, 0o777); err != nil {
-		return err
-	}
-	if held, err := lock.TryLock(); err != nil || !held {
-		return fmt.Errorf("another henro feed tells the changes of %s", dir)
-	}
-	defer lock.Unlock()
 	made, err := feed.Open(f.o, archive)
 	if err != nil {
 		return err

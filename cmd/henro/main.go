@@ -13,6 +13,7 @@ import (
 
 	"henro/cmd/config"
 	"henro/cmd/proving"
+	"henro/cmd/watching"
 )
 
 func main() {
@@ -92,7 +93,8 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 			root.AddCommand(c)
 		}
 	}
-	add("crawl", takesCrawl(newCrawlCommand(), anyNumber), newDemoCommand(), newKeyCommand(), newDoctorCommand(),
+	add("crawl", takesCrawl(newCrawlCommand(), anyNumber),
+		takesCrawl(watching.NewWatchCommand(crawl, openArchive), 1), newDemoCommand(), newKeyCommand(), newDoctorCommand(),
 		newConfigCommand(), newImportCommand())
 	add("steer", newNodesCommand(), newSeedsCommand())
 	for _, c := range []*cobra.Command{newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(),

@@ -1,0 +1,297 @@
+// Package watching holds henro watch: a list of pages is crawled again and again, and what changes on them is told.
+package watching
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"henro/actors/reading"
+	"henro/cmd/config"
+	"henro/cmd/embedded"
+	"henro/cmd/feed"
+	"henro/master"
+	"henro/messages/visible"
+	"henro/store/archive/captures"
+	"henro/store/fsync"
+	"henro/store/report/changes"
+	"henro/store/report/news"
+)
+
+// Crawl crawls from seeds; beside runs as long, and what it prints stands above the progress.
+type Crawl func(cmd *cobra.Command, s *embedded.Settings, seeds []reading.Seed,
+	beside func(context.Context, *master.Node, io.Writer)) error
+
+// Open opens the archive of a directory.
+type Open func(dir string, notes io.Writer) (*captures.Archive, error)
+
+// NewWatchCommand returns henro watch.
+func NewWatchCommand(crawl Crawl, open Open) *cobra.Command {
+	s := embedded.Settings{Log: config.Log{Level: "warn"}}
+	cmd := &cobra.Command{
+		Use:   "watch [flags] LIST",
+		Short: "Watch a list of pages: visit them again and again, and tell what changes",
+		Long: `Watch the pages of a list: a crawl of depth 0 with --continuous, which visits each page when it is likely to
+have changed, archives it, and prints each change of what matters as henro feed --follow does. It takes all flags
+of henro crawl. Started again with the directory alone it goes on; with a list it watches what is in that one.
+
+LIST is a file, or - for standard input: a page a line, behind which may stand "every 6h", "watch SELECTORS" and
+"leave SELECTORS" (CSS); or OPML; or what changedetection.io exports, packed or not.`,
+		Example: `  henro watch --contact you@example.org list.txt
+  echo 'https://example.org/tea every 6h watch #price, .stock' | henro watch tea --contact you@example.org -
+  henro watch tea`,
+		Args: config.Takes(0, 1, "which list? henro watch --contact you@example.org list.txt"),
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			w := watch{open: open, list: &List{}, says: cmd.ErrOrStderr()}
+			if err := config.Load(cmd.Flags(), s.Run.Config, config.Settings()); err != nil {
+				return err
+			}
+			w.dir = s.Crawl.Dir
+			if len(arguments) > 0 {
+				if err := w.read(cmd, arguments[0]); err != nil {
+					return err
+				}
+			}
+			for flag, value := range map[string]string{"depth": "0", "continuous": "true"} {
+				if f := cmd.Flag(flag); !f.Changed {
+					if err := cmd.Flags().Set(flag, value); err != nil {
+						return err
+					}
+				}
+			}
+			if err := s.Crawl.Define(cmd.Flags(), false, func(line string) { cmd.PrintErrln(line) }); err != nil {
+				return err
+			}
+			var urls []string
+			for i := range w.list.Pages {
+				urls = append(urls, w.list.Pages[i].URL.String())
+			}
+			seeds, err := s.Crawl.Seeds(urls, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			return crawl(cmd, &s, seeds, w.beside)
+		},
+	}
+	config.AddFlags(cmd, s.Groups()...)
+	return cmd
+}
+
+// watch is one run of henro watch.
+type watch struct {
+	dir  string
+	open Open
+	list *List
+	says io.Writer
+}
+
+// read reads the list; pages that were watched and are not in it are excluded from now on.
+func (w *watch) read(cmd *cobra.Command, name string) error {
+	in := io.NopCloser(cmd.InOrStdin())
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return config.Usage("%v", err)
+		}
+		in = file
+	}
+	defer in.Close()
+	list, err := ReadList(in)
+	if err != nil {
+		return config.Usage("list %s: %v", name, err)
+	}
+	for _, note := range list.Notes {
+		cmd.PrintErrln(visible.Line(note))
+	}
+	w.list = list
+	d, err := reading.ReadDefinition(w.dir)
+	if err != nil {
+		return err
+	}
+	if err := list.writeRules(w.dir); err != nil {
+		return err
+	}
+	before := d.Given["exclude"]
+	if cmd.Flag("exclude").Changed {
+		before = nil // those that are given count
+	}
+	excluded := list.excludes(d.Seeds, before)
+	if slices.Equal(excluded, d.Given["exclude"]) {
+		return nil
+	}
+	if len(excluded) == 0 {
+		excluded = []string{""}
+	}
+	for _, pattern := range excluded {
+		if err := cmd.Flags().Set("exclude", pattern); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// excludes are the patterns that were excluded before, without those of pages that are in the list again, and with
+// those of seeds that are not in it any more.
+func (l *List) excludes(seeds []reading.Seed, before []string) []string {
+	for i := range seeds {
+		name := seeds[i].URL.String()
+		pattern := "^" + regexp.QuoteMeta(name) + "$"
+		is := slices.Index(before, pattern)
+		switch {
+		case l.known[name] && is >= 0:
+			before = slices.Delete(slices.Clone(before), is, is+1)
+		case !l.known[name] && is < 0:
+			before = append(slices.Clone(before), pattern)
+		}
+	}
+	return before
+}
+
+// made begins a file of rules that came from a list.
+const made = "# Made from the list of henro watch, and again whenever it reads one. Without this line it is yours.\n"
+
+// writeRules writes what the list says of pages to the file of rules, unless that is somebody's own.
+func (l *List) writeRules(dir string) error {
+	path := filepath.Join(dir, news.RulesName)
+	there, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var rules []Rule
+	for i := range l.Pages {
+		if r := &l.Pages[i].Rule; r.says() {
+			rules = append(rules, *r)
+		}
+	}
+	own := len(there) > 0 && !bytes.HasPrefix(there, []byte(made))
+	switch {
+	case own && len(rules) > 0:
+		return config.Usage("%s is not of a list: write what the list says of %s there, or move it away", path,
+			rules[0].Pages)
+	case own, len(rules) == 0 && len(there) == 0:
+		return nil
+	}
+	text, err := yaml.Marshal(rules)
+	if err != nil {
+		return err
+	}
+	text = append([]byte(made), text...)
+	if _, err := news.ParseRules(bytes.NewReader(text)); err != nil {
+		return config.Usage("the list has more than %s holds: %v", path, err)
+	}
+	if err := config.Dir(dir); err != nil {
+		return err
+	}
+	return fsync.WriteFile(path, text, 0o666)
+}
+
+// retry is how long passes before what was not there yet is looked for again.
+const retry = time.Second
+
+// beside tells changes as long as the crawl runs, and sees to pages that are to be visited every so often.
+func (w *watch) beside(ctx context.Context, node *master.Node, out io.Writer) {
+	go w.order(ctx, node)
+	for {
+		err := w.tell(ctx, out)
+		if ctx.Err() != nil {
+			return
+		}
+		if config.Code(err) != config.ExitUsage { // there is no archive yet
+			fmt.Fprintf(w.says, "henro watch: changes: %v; trying again\n", err)
+		}
+		if !sleep(ctx, retry) {
+			return
+		}
+	}
+}
+
+// tell tells changes until the context ends, and once more then.
+func (w *watch) tell(ctx context.Context, out io.Writer) (err error) {
+	archive, err := w.open(w.dir, w.says)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, archive.Close()) }()
+	f, err := feed.Open(feed.Options{Crawl: w.dir, Dir: filepath.Join(w.dir, changes.Folder),
+		Name: filepath.Base(filepath.Clean(w.dir)),
+		Tell: func(c *changes.Change) { fmt.Fprintln(out, c.Line()) }}, archive)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return f.Follow(ctx)
+}
+
+// refusedAfter is after how many tries it is said that an order is refused: hosts are known at their first visit.
+const refusedAfter = 60
+
+// order has pages visited as often as the list says, as soon as the crawl knows their hosts.
+func (w *watch) order(ctx context.Context, node *master.Node) {
+	wanted := w.list.orders()
+	for tries := 1; len(wanted) > 0 && sleep(ctx, retry); tries++ {
+		left := wanted[:0]
+		for _, posted := range wanted {
+			_, err := node.Revisit(ctx, posted)
+			if err != nil {
+				left = append(left, posted)
+			}
+			if err != nil && tries == refusedAfter && posted.Every > 0 {
+				fmt.Fprintf(w.says, "henro watch: %s is not visited every %s yet: %v\n", visible.Line(posted.Pages),
+					posted.Every, err)
+			}
+		}
+		wanted = left
+	}
+}
+
+// orders are those for the hosts of the list: what was ordered before is taken back, then one for all pages of a host
+// if they are alike, else one for each page that is to be visited every so often.
+func (l *List) orders() (orders []*master.RevisitPosted) {
+	var hosts []string
+	pages := map[string][]*Page{}
+	for i := range l.Pages {
+		host := l.Pages[i].URL.Host()
+		if pages[host] == nil {
+			hosts = append(hosts, host)
+		}
+		pages[host] = append(pages[host], &l.Pages[i])
+	}
+	for _, host := range hosts {
+		all := pages[host]
+		every := all[0].Every
+		orders = append(orders, &master.RevisitPosted{Pages: host + "/*", Auto: true})
+		if !slices.ContainsFunc(all, func(p *Page) bool { return p.Every != every }) {
+			if every > 0 {
+				orders = append(orders, &master.RevisitPosted{Pages: host + "/*", Every: every})
+			}
+			continue
+		}
+		for _, p := range all {
+			if p.Every > 0 {
+				orders = append(orders, &master.RevisitPosted{Pages: p.URL.String(), Every: p.Every})
+			}
+		}
+	}
+	return orders
+}
+
+// sleep reports whether the context is still there after so long.
+func sleep(ctx context.Context, long time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(long):
+		return true
+	}
+}
