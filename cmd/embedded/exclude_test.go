@@ -96,3 +96,43 @@ func TestAnExcludedHostIsLeftAloneUntilItIsLetIn(t *testing.T) {
 		})
 	}
 }
+
+// TestASeedThatIsExcludedIsVisitedOnce: for its links, and again when it is let in.
+func TestASeedThatIsExcludedIsVisitedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, err := fakeweb.New(fakeweb.Options{Seed: 6, Hosts: 1, Domains: 1, Pages: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		dir := t.TempDir()
+		run := func(days int, exclude ...string) (asked int) {
+			e := crawltest.Of(t, dir, w, 0, func(o *master.Options) {
+				o.Hosts.Continuous, o.TickEvery, o.Scope.Exclude = true, time.Minute, exclude
+				o.Hosts.Revisit.FirstMin, o.Hosts.Revisit.FirstMax = time.Hour, time.Hour
+				o.Hosts.Revisit.Max = 6 * time.Hour
+			})
+			e.Adjust = func(o *slave.Options) { o.AskEvery = time.Minute }
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(days)*24*time.Hour)
+			defer cancel()
+			before := len(w.Log())
+			if _, err := e.Run(ctx, func(inner context.Context, _ *master.Node) error { <-inner.Done(); return nil }); err != nil {
+				t.Fatal(err)
+			}
+			for _, entry := range w.Log()[before:] {
+				if entry.Path == "/" {
+					asked++
+				}
+			}
+			return asked
+		}
+		for i, c := range []struct {
+			exclude     []string
+			least, most int
+		}{{[]string{"/$"}, 1, 1}, {nil, 2, 100}, {[]string{"/$"}, 0, 0}, {nil, 1, 100}} {
+			if asked := run(3, c.exclude...); asked < c.least || asked > c.most {
+				t.Errorf("run %d: the seed was asked for %d times, want %d to %d", i, asked, c.least, c.most)
+			}
+		}
+	})
+}
