@@ -3,10 +3,20 @@
 #
 #   watch.sh [DIR] [FLAG...]     packages are unpacked into DIR, once; flags are those of go run ./.ci/lab/watch
 #
+#   watch.sh live [PAGES SECONDS KILLS]     henro watch over pages that change, killed and started again: live.py
+#
 # Packages are downloaded with apt-get and unpacked, not installed: the oldest and the newest version that the lists of packages have.
 set -euo pipefail
 lab=$(cd "$(dirname "$0")" && pwd)
 . "$lab/programs.sh"
+if [ "${1:-}" = live ]; then
+	dir=$(mktemp -d)
+	trap 'rm -rf "$dir"' EXIT
+	install python3 python3
+	build "$dir/bin" ./cmd/henro
+	python3 "$lab/watch/live.py" "$dir/bin/henro" "$dir/live" "${@:2}"
+	exit
+fi
 dir=${1:-$(mktemp -d)}
 [ $# = 0 ] || shift
 mkdir -p "$dir/packages"

@@ -101,10 +101,9 @@ func thesisOutcome(status uint32, reason messages.Reason) stoplist.Outcome {
 }
 
 // turnAway leaves pages alone that the crawl took once and would not take now: those that wait in a folder of the stop
-// list, and all that an exclude pattern or a portal refuses; a seed is visited once, for its links, unless it is in such
-// a folder. They are left alone for good if the crawl is to
-// end, otherwise until the entry of the stop list does, or for heldOff. It reports that there were some, in which case
-// the lease waits until that is written.
+// list, and all that an exclude pattern or a portal refuses; but a seed is visited once, for its links. They are left
+// alone for good if the crawl is to end, otherwise until the entry of the stop list does, or for heldOff. It reports
+// that there were some, in which case the lease waits until that is written.
 func (j *judge) turnAway(waiting, known []store.Entry, now time.Time) bool {
 	var turned []store.Entry
 	var because admission.Reason // of one reason at a time

@@ -116,7 +116,8 @@ func TestASeedThatIsExcludedIsVisitedOnce(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(days)*24*time.Hour)
 			defer cancel()
 			before := len(w.Log())
-			if _, err := e.Run(ctx, func(inner context.Context, _ *master.Node) error { <-inner.Done(); return nil }); err != nil {
+			wait := func(inner context.Context, _ *master.Node) error { <-inner.Done(); return nil }
+			if _, err := e.Run(ctx, wait); err != nil {
 				t.Fatal(err)
 			}
 			for _, entry := range w.Log()[before:] {

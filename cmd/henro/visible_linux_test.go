@@ -238,6 +238,7 @@ func TestWhatTheWebSaysDoesNotSteerATerminal(t *testing.T) {
 	got := <-ended
 	expectVisible(t, "crawl --continuous", got)
 	said += run("crawl", "--dir", "DIR", "--again", "--listen-http", "off")
+	said += run("watch", "--dir", "DIR", "--for", "2s", "--listen-http", "off")
 	if err := os.WriteFile(filepath.Join(dir, "warc", "a"+evil+".warc.gz"), []byte("no WARC"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +255,7 @@ func TestEveryVerbIsTriedWithWhatTheWebSays(t *testing.T) {
 	for _, c := range newRootCommand().Commands() {
 		is := func(arguments []string) bool { return arguments[0] == c.Name() }
 		tried := slices.ContainsFunc(steering, is) || slices.ContainsFunc(looking, is) ||
-			slices.Contains([]string{"crawl", "stop"}, c.Name())
+			slices.Contains([]string{"crawl", "stop", "watch"}, c.Name())
 		if tried == slices.Contains(silent, c.Name()) {
 			t.Errorf("henro %s: try it with what the web says, or name it as silent", c.Name())
 		}

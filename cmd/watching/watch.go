@@ -42,8 +42,8 @@ func NewWatchCommand(crawl Crawl, open Open) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [flags] LIST",
 		Short: "Watch a list of pages: visit them again and again, and tell what changes",
-		Long: `Watch the pages of a list: a crawl of depth 0 with --continuous, which visits each page when it is likely to
-have changed, archives it, and prints each change of what matters as henro feed --follow does. It takes all flags
+		Long: `Watch the pages of a list: a crawl of depth 0 with --continuous, which visits each page when it is likely
+to have changed, archives it, and prints each change of what matters as henro feed --follow does. It takes all flags
 of henro crawl. Started again with the directory alone it goes on; with a list it watches what is in that one.
 
 LIST is a file, or - for standard input: a page a line, behind which may stand "every 6h", "watch SELECTORS" and

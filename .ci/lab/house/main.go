@@ -96,6 +96,7 @@ var rooms = map[string]int{
 	"cmd/replay/origin":    126,
 	"cmd/replay/posts":     78,
 	"cmd/watch":            450,
+	"cmd/watching":         560,
 	"store/report/news":    900,
 	"messages/posted":      312,
 	"slave/browser":        1_060,
