@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/proto"
 
@@ -522,33 +523,22 @@ func ParseSeed(line string, depth int) (reading.Seed, error) {
 // Bytes is a size that people write as 10GB, 512MiB or 4096.
 type Bytes int64
 
-var units = []struct {
-	suffix string
-	factor uint64
-}{{"KIB", 1 << 10}, {"MIB", 1 << 20}, {"GIB", 1 << 30}, {"TIB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
-	{"TB", 1e12}, {"B", 1}, {"", 1}}
-
 // Set reads a size.
 func (b *Bytes) Set(text string) error {
-	upper := strings.ToUpper(strings.TrimSpace(text))
-	for _, unit := range units {
-		if number, ok := strings.CutSuffix(upper, unit.suffix); ok {
-			n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-			if err != nil || n < 0 || n*float64(unit.factor) > 1<<62 {
-				break
-			}
-			*b = Bytes(n * float64(unit.factor))
-			return nil
-		}
+	n, err := humanize.ParseBytes(strings.TrimSpace(text))
+	if err != nil || n > 1<<62 {
+		return errors.New("want a size such as 64MiB or 10GB")
 	}
-	return errors.New("want a size such as 64MiB or 10GB")
+	*b = Bytes(n)
+	return nil
 }
 
 // String writes the size in the largest unit that divides it.
 func (b *Bytes) String() string {
-	for _, unit := range []int{3, 2, 1, 0, 7, 6, 5, 4} {
-		if u := units[unit]; uint64(*b) >= u.factor && uint64(*b)%u.factor == 0 {
-			return fmt.Sprintf("%d%s", uint64(*b)/u.factor, strings.Replace(u.suffix, "IB", "iB", 1))
+	for _, unit := range []string{"TiB", "GiB", "MiB", "KiB", "TB", "GB", "MB", "KB"} {
+		factor, _ := humanize.ParseBytes("1" + unit)
+		if uint64(*b) >= factor && uint64(*b)%factor == 0 {
+			return fmt.Sprintf("%d%s", uint64(*b)/factor, unit)
 		}
 	}
 	return strconv.FormatUint(uint64(*b), 10)

@@ -48,7 +48,7 @@ func TestAPayloadIsStoredOnceWhateverItsURL(t *testing.T) {
 	if n, size := status.Totals.Identical, status.Totals.IdenticalBytes; n != 2 || size != 2*uint64(len(long)) {
 		t.Errorf("the master counts %d payloads of %d bytes that were not stored again", n, size)
 	}
-	if out := said(t, "stats", first); !strings.Contains(out, "saved     2.8 kB of 2 payloads") {
+	if out := said(t, "stats", first); !strings.Contains(out, "saved     2.79 kB of 2 payloads") {
 		t.Errorf("stats:\n%s", out)
 	}
 	if n, size := s.Did.Identical, s.Did.IdenticalBytes; n != 2 || size != 2*int64(len(long)) {

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"henro/actors/admission"
 	"henro/actors/protocol"
 	"henro/actors/reading"
@@ -212,17 +214,7 @@ func identicalWords(t *protocol.Totals) string {
 }
 
 // sizeWords writes a size as people say it.
-func sizeWords(n uint64) string {
-	units := []string{"B", "kB", "MB", "GB", "TB"}
-	value, unit := float64(n), 0
-	for value >= 1000 && unit < len(units)-1 {
-		value, unit = value/1000, unit+1
-	}
-	if unit == 0 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return fmt.Sprintf("%.1f %s", value, units[unit])
-}
+func sizeWords(n uint64) string { return humanize.BytesN(n, 3) }
 
 // printErrors lists what went wrong, the most frequent first, each with the latest visit that failed so.
 func printErrors(w io.Writer, s *master.Status) {

@@ -598,7 +598,7 @@ func TestNumbersAndSpansAsPeopleWriteThem(t *testing.T) {
 	}
 	for got, want := range map[string]string{n(uint64(1234567)): "1,234,567", n(-1234): "-1,234", n(999): "999",
 		decimal(0): "0", decimal(99.96): "100", decimal(9.996): "10.0", decimal(math.Inf(1)): "–",
-		sizeText(uint64(999)): "999 B", sizeText(uint64(12_345_678)): "12.3 MB"} {
+		size(uint64(999)): "999 B", size(uint64(12_345_678)): "12.3 MB"} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

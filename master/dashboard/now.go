@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"henro/actors/floor"
@@ -70,14 +71,14 @@ func (d *Dashboard) now(r *http.Request, p *page) (any, error) {
 		}
 		return values
 	}
-	bytes, unit := size(rate.Bytes)
+	bytes, unit, _ := strings.Cut(size(uint64(rate.Bytes)), " ")
 	failed := sum(errors)
 	v.Figures = []figure{
 		{Key: "pages", Number: decimal(rate.Pages), Unit: w.t("unit.pages"),
 			Note:  w.t("note.pages", n(s.Totals.Visits())),
 			Spark: pick(func(s Sample) float64 { return s.Pages }), Tone: "one"},
 		{Key: "bytes", Number: bytes, Unit: unit + w.t("unit.per.second"),
-			Note: w.t("note.bytes", sizeText(s.Totals.Bytes)), Spark: pick(func(s Sample) float64 { return s.Bytes }),
+			Note: w.t("note.bytes", size(s.Totals.Bytes)), Spark: pick(func(s Sample) float64 { return s.Bytes }),
 			Tone: "one"},
 		{Key: "waiting", Number: n(s.Waiting), Unit: w.t("unit.urls"), Note: w.t("note.waiting", n(s.Known)),
 			Spark: pick(func(s Sample) float64 { return float64(s.Waiting) }), Tone: "two"},

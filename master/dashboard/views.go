@@ -203,7 +203,7 @@ func pagePath(raw string) string { return "/page?url=" + url.QueryEscape(raw) }
 func functions(w *words) template.FuncMap {
 	return template.FuncMap{
 		"t": w.t, "say": w.say, "lang": func() string { return w.code }, "word": w.word,
-		"n": n, "size": sizeText, "span": w.span, "seconds": w.seconds, "clock": w.clock, "relative": w.relative,
+		"n": n, "size": size, "span": w.span, "seconds": w.seconds, "clock": w.clock, "relative": w.relative,
 		"ails":      w.ails,
 		"stamp":     w.stamp,
 		"percent":   func(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) },

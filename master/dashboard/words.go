@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"golang.org/x/text/language"
 
 	"henro/actors/figures"
@@ -127,19 +129,19 @@ func (w *words) word(kind, word string) string {
 
 // n writes a number with commas between thousands.
 func n(value any) string {
-	var digits string
-	switch v := value.(type) {
-	case float64:
+	if v, ok := value.(float64); ok {
 		return decimal(v)
-	default:
-		digits = fmt.Sprint(v)
 	}
-	first := strings.TrimLeft(digits, "-")
-	sign := digits[:len(digits)-len(first)]
-	for at := len(first) - 3; at > 0; at -= 3 {
-		first = first[:at] + "," + first[at:]
+	return humanize.Comma(whole(value))
+}
+
+// whole is a value of any type of whole numbers.
+func whole(value any) int64 {
+	v := reflect.ValueOf(value)
+	if v.CanUint() {
+		return int64(v.Uint())
 	}
-	return sign + first
+	return v.Int()
 }
 
 // decimal writes a rate with three digits.
@@ -159,36 +161,8 @@ func decimal(v float64) string {
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
-// size writes bytes: its number and its unit.
-func size(bytes float64) (number, unit string) {
-	units := []string{"B", "kB", "MB", "GB", "TB", "PB"}
-	i := 0
-	for bytes >= 999.5 && i < len(units)-1 {
-		bytes /= 1000
-		i++
-	}
-	switch {
-	case i == 0 || bytes >= 99.95:
-		return strconv.FormatFloat(bytes, 'f', 0, 64), units[i]
-	case bytes >= 9.995:
-		return strconv.FormatFloat(bytes, 'f', 1, 64), units[i]
-	}
-	return strconv.FormatFloat(bytes, 'f', 2, 64), units[i]
-}
-
-func sizeText(bytes any) string {
-	var v float64
-	switch b := bytes.(type) {
-	case uint64:
-		v = float64(b)
-	case int64:
-		v = float64(b)
-	case float64:
-		v = b
-	}
-	number, unit := size(v)
-	return number + " " + unit
-}
+// size writes bytes.
+func size(bytes any) string { return humanize.BytesN(uint64(whole(bytes)), 3) }
 
 // span writes a length of time with two units at most.
 func (w *words) span(d time.Duration) string {
