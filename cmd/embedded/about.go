@@ -18,6 +18,7 @@ import (
 	"henro/store/archive/cdxj"
 	"henro/store/archive/folder"
 	"henro/store/archive/warc"
+	"henro/store/proof"
 )
 
 // maxKeptLog is how much of the log's end goes into the archive.
@@ -79,7 +80,8 @@ func KeepAbout(dir string, work config.Work, info warc.Info, seeds []reading.See
 	if err != nil {
 		return err
 	}
-	return cdxj.IndexFile(filepath.Join(to.Dir, name))
+	return errors.Join(cdxj.IndexFile(filepath.Join(to.Dir, name)), proof.Complete(proof.Options{
+		Dir: o.Archive.Proof, Archive: to.Dir, Prefix: o.Archive.Writer.Prefix}))
 }
 
 // settingsOf lists all settings as henro.yaml would have them. Files with keys and tokens are named and not read.

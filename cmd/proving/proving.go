@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,18 +24,29 @@ import (
 
 // NewProveCommand returns henro prove. open opens the archive of a directory.
 func NewProveCommand(open func(dir string, notes io.Writer) (*captures.Archive, error)) *cobra.Command {
-	var to string
+	var to, authority string
 	cmd := &cobra.Command{
-		Use:   "prove [flags] DIR URL",
+		Use:   "prove [flags] DIR [URL]",
 		Short: "Write a small file that proves the last capture of a page, without the archive",
 		Long: `Write a small file that shows that the archive had this capture, as it is, when a checkpoint of its log
 was signed: the digest of its record, its path in the tree of all records, the checkpoint, and the timestamp of an
 authority if there is one. Anyone checks it with henro verify, or with openssl and sha256sum. The record itself
-is not in it.`,
-		Example: "  henro prove crawl https://example.org/ -o example.proof\n  henro verify example.proof",
-		Args:    config.Takes(2, 2, "which page of which crawl? henro prove crawl https://example.org/"),
+is not in it.
+
+With --timestamp an authority (RFC 3161) is asked first for a timestamp of the newest checkpoint, if that has none. So
+the moment does not rest on the clock of this machine. Without URL nothing else is done: once a day is enough.`,
+		Example: "  henro prove crawl https://example.org/ -o example.proof\n  henro verify example.proof\n" +
+			"  henro prove --timestamp http://timestamp.example crawl",
+		Args: config.Takes(1, 2, "which page of which crawl? henro prove crawl https://example.org/"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			url, err := weburl.Parse(arguments[1])
+			if authority != "" {
+				if err := stamp(cmd, authority, arguments[0]); err != nil || len(arguments) == 1 {
+					return err
+				}
+			} else if len(arguments) == 1 {
+				return config.Usage("which page? henro prove %s https://example.org/", arguments[0])
+			}
+			page, err := weburl.Parse(arguments[1])
 			if err != nil {
 				return config.Usage("page %q: %v", arguments[1], err)
 			}
@@ -40,7 +54,7 @@ is not in it.`,
 			if err != nil {
 				return err
 			}
-			p, err := last(archive, url)
+			p, err := last(archive, page)
 			if err = errors.Join(err, archive.Close()); err != nil {
 				return err
 			}
@@ -56,18 +70,36 @@ is not in it.`,
 		},
 	}
 	cmd.Flags().StringVarP(&to, "output", "o", "-", "`FILE` of the proof; - is standard output")
+	cmd.Flags().StringVar(&authority, "timestamp", "", "`URL` of an authority that stamps the newest checkpoint")
 	return cmd
 }
 
+// stamp has the newest checkpoints of a crawl stamped.
+func stamp(cmd *cobra.Command, authority, dir string) error {
+	if u, err := url.Parse(authority); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return config.Usage("--timestamp %s: want an http or https URL", authority)
+	}
+	from := proof.Path(filepath.Join(dir, "warc"))
+	if names, err := proof.Logs(from); err != nil || len(names) == 0 {
+		return config.Usage("%s has no log of its archive: nothing was archived there", dir)
+	}
+	a := proof.Authority{URL: authority, Client: http.DefaultClient}
+	done, err := a.Stamp(cmd.Context(), from)
+	for _, c := range done {
+		fmt.Fprintf(cmd.ErrOrStderr(), "the checkpoint of %d leaves of %s has a timestamp\n", c.Size, c.Log)
+	}
+	return err
+}
+
 // last proves the last capture of a page that is in a finished file.
-func last(archive *captures.Archive, url weburl.URL) (*proof.Proof, error) {
+func last(archive *captures.Archive, page weburl.URL) (*proof.Proof, error) {
 	archive.Finished()
 	var newest cdxj.Entry
-	if err := archive.Captures(url, func(e cdxj.Entry) bool { newest = e; return true }); err != nil {
+	if err := archive.Captures(page, func(e cdxj.Entry) bool { newest = e; return true }); err != nil {
 		return nil, err
 	}
 	if newest.URL == "" {
-		return nil, fmt.Errorf("%s: %w", url, captures.ErrNotArchived)
+		return nil, fmt.Errorf("%s: %w", page, captures.ErrNotArchived)
 	}
 	p, err := proof.Prove(proof.Path(archive.Dir()), newest.Filename, newest.Offset)
 	if err != nil {

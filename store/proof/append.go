@@ -139,13 +139,7 @@ func (a *appender) commit() error {
 	if err != nil {
 		return err
 	}
-	if l.last = c; l.fresh != nil {
-		select { // of several that wait, the newest counts
-		case <-l.fresh:
-		default:
-		}
-		l.fresh <- c
-	}
+	l.last = c
 	for level := -1; level < top; level++ {
 		at := max(level, 0)
 		if w := int(before.Size >> (height * at) % perTile); w > 0 && before.Size>>(height*at) != t.size>>(height*at) {

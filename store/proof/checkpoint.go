@@ -78,8 +78,13 @@ func ParseCheckpoint(text []byte) (*Checkpoint, error) {
 	if err != nil || verifier.Name() != c.Log {
 		return nil, fmt.Errorf("%w: its key is none of this log", ErrForged)
 	}
-	if opened, err := note.Open(text, note.VerifierList(verifier)); err != nil || opened.Text != c.text() {
+	opened, err := note.Open(text, note.VerifierList(verifier))
+	if err != nil || opened.Text != c.text() || len(opened.UnverifiedSigs) > 0 {
 		return nil, ErrForged
+	}
+	signature, err := base64.StdEncoding.DecodeString(opened.Sigs[0].Base64)
+	if err != nil || base64.StdEncoding.EncodeToString(signature) != opened.Sigs[0].Base64 {
+		return nil, ErrForged // its last digit has bits that a signature has not
 	}
 	return c, nil
 }

@@ -45,8 +45,6 @@ type Options struct {
 	// Failed is told of what could not be logged; it is tried again. From any goroutine.
 	Failed func(file string, err error)
 	Now    func() time.Time // default time.Now
-	// Authority gives checkpoints their timestamps; nil: they have none.
-	Authority *Authority
 }
 
 // Log is the log that a process writes. Its methods may be called on nil, which logs nothing. One goroutine at a time
@@ -65,13 +63,11 @@ type Log struct {
 	size   int64
 	broken bool // they are not all there
 
-	mu       sync.Mutex // of queue and working
-	queue    []job
-	working  bool  // a goroutine is taking jobs from the queue; it ends with them
-	again    []job // of that goroutine: what could not be logged
-	ended    sync.WaitGroup
-	fresh    chan *Checkpoint // to be stamped
-	stamping sync.WaitGroup
+	mu      sync.Mutex // of queue and working
+	queue   []job
+	working bool  // a goroutine is taking jobs from the queue; it ends with them
+	again   []job // of that goroutine: what could not be logged
+	ended   sync.WaitGroup
 }
 
 // job is a file that is finished. leaves is where its leaves are; "": they are read from the file.
@@ -92,17 +88,21 @@ func Open(o Options) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("log in %s: %w", l.dir, err)
 	}
-	if o.Authority != nil {
-		l.fresh = make(chan *Checkpoint, 1)
-		l.stamping.Go(func() { l.stamps(l.fresh) })
-		if known := stamped(l.dir); l.last.Size > 0 && !slices.Contains(known, l.last.Size) {
-			l.fresh <- l.last
-		}
-	}
 	for _, name := range missing {
 		l.enqueue(job{name: name})
 	}
 	return l, nil
+}
+
+// Complete logs the finished files of the prefix that are not in the log yet.
+func Complete(o Options) (err error) {
+	o.Failed = func(file string, failed error) { err = errors.Join(err, fmt.Errorf("log %s: %w", file, failed)) }
+	l, bad := Open(o)
+	if bad != nil {
+		return bad
+	}
+	bad = l.Close()
+	return errors.Join(err, bad)
 }
 
 func takeOver(o Options) (*Log, error) {
@@ -375,10 +375,6 @@ func (l *Log) Close() error {
 	l.ended.Wait()
 	for _, j := range takeAll(&l.again) {
 		l.do(j)
-	}
-	if l.fresh != nil {
-		close(l.fresh)
-		l.stamping.Wait()
 	}
 	return nil
 }

@@ -18,14 +18,13 @@ import (
 
 	"github.com/digitorus/timestamp"
 
+	"henro/store/archive/warc"
 	"henro/store/fsync"
 )
 
 const (
-	maxStamp    = 32 << 10         // of an authority's answer, with its certificates
-	stampFor    = 10 * time.Second // how long an authority has
-	stampRest   = time.Minute      // between two requests; doubled up to stampLonger while they fail
-	stampLonger = time.Hour
+	maxStamp = 32 << 10         // of an authority's answer, with its certificates
+	stampFor = 10 * time.Second // how long an authority has
 )
 
 // ErrStamp is returned for what is no timestamp of a checkpoint.
@@ -69,7 +68,7 @@ func parseStamp(answer, note []byte) (*timestamp.Timestamp, error) {
 // Authority answers with timestamps.
 type Authority struct {
 	URL    string
-	Client *http.Client // whose dialer judges which addresses may be asked
+	Client *http.Client
 }
 
 // stamp asks for the timestamp of a checkpoint.
@@ -108,38 +107,30 @@ func (a *Authority) stamp(ctx context.Context, note []byte) (answer []byte, err 
 	return answer, err
 }
 
-// stamps has the newest checkpoint stamped until fresh is closed, and then the last one, once.
-func (l *Log) stamps(fresh <-chan *Checkpoint) {
-	var newest *Checkpoint // that has no timestamp
-	rest := stampRest
-	stamp := func() {
-		if newest == nil {
-			return
+// Stamp has the newest checkpoint of each log in a folder stamped that has no timestamp. It may run beside the process
+// that writes the log.
+func (a *Authority) Stamp(ctx context.Context, dir string) (done []*Checkpoint, err error) {
+	names, err := Logs(dir)
+	for _, name := range names {
+		log := filepath.Join(dir, name)
+		if unbegun(log) {
+			continue
 		}
-		answer, err := l.o.Authority.stamp(context.Background(), newest.Note)
-		if err == nil {
-			err = fsync.WriteFile(filepath.Join(l.dir, stampFile(newest.Size)), answer, 0o644)
+		c, bad := ReadCheckpoint(filepath.Join(log, checkpointFile))
+		if bad != nil || slices.Contains(stamped(log), c.Size) {
+			err = errors.Join(err, bad)
+			continue
 		}
-		if err != nil {
-			l.o.Failed(checkpointFile, fmt.Errorf("timestamp: %w", err))
-			rest = min(2*rest, stampLonger)
-			return
+		answer, bad := a.stamp(ctx, c.Note)
+		if bad == nil {
+			bad = errors.Join(warc.MakeDir(filepath.Join(log, checkpoints)),
+				fsync.WriteFile(filepath.Join(log, stampFile(c.Size)), answer, 0o644))
 		}
-		newest, rest = nil, stampRest
+		if bad != nil {
+			err = errors.Join(err, fmt.Errorf("timestamp of the log %s: %w", name, bad))
+			continue
+		}
+		done = append(done, c)
 	}
-	next := time.NewTimer(0)
-	defer next.Stop()
-	for {
-		select {
-		case c, more := <-fresh:
-			if !more {
-				stamp()
-				return
-			}
-			newest = c
-		case <-next.C:
-			stamp()
-			next.Reset(rest)
-		}
-	}
+	return done, err
 }
