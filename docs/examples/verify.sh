@@ -34,7 +34,7 @@ echo "root        $root"
 # 3. The checkpoint: five lines, signed by the key in the fifth (Ed25519).
 head -n 5 "$dir/checkpoint" >"$dir/signed"
 key=$(sed -n '5s/^key //p' "$dir/checkpoint")
-{ bytes 302a300506032b6570032100; printf %s "${key##*+}" | base64 -d | tail -c 32; } >"$dir/key"
+{ bytes 302a300506032b6570032100; printf %s "${key#*+*+}" | base64 -d | tail -c 32; } >"$dir/key"
 sed -n '7s/.* //p' "$dir/checkpoint" | base64 -d | tail -c 64 >"$dir/signature"
 openssl pkeyutl -verify -pubin -keyform DER -inkey "$dir/key" -rawin -in "$dir/signed" -sigfile "$dir/signature" >/dev/null 2>&1 ||
 	fails "the checkpoint is not signed by its key"

@@ -5,8 +5,12 @@ import (
 	"context"
 	"crypto"
 	"crypto/rand"
+	"crypto/sha1"
 	"crypto/sha256"
+	"crypto/sha512"
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +20,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/digitorus/pkcs7"
 	"github.com/digitorus/timestamp"
 
 	"henro/store/archive/warc"
@@ -62,7 +67,40 @@ func parseStamp(answer, note []byte) (*timestamp.Timestamp, error) {
 	if len(t.Certificates) == 0 || t.HashAlgorithm != crypto.SHA256 || !bytes.Equal(t.HashedMessage, sum[:]) {
 		return nil, ErrStamp
 	}
+	if !isBound(t.RawToken) {
+		return nil, fmt.Errorf("%w: the certificate in it is not the one that it was signed for", ErrStamp)
+	}
 	return t, nil
+}
+
+// isBound reports whether what an authority signed names its certificate (RFC 3161, 2.4.1; RFC 5035, and RFC 2634 for
+// SHA-1).
+func isBound(token []byte) bool {
+	var names struct {
+		Certificates []struct {
+			Algorithm pkix.AlgorithmIdentifier `asn1:"optional"`
+			Sum       []byte
+			Issuer    asn1.RawValue `asn1:"optional"`
+		}
+		Policies asn1.RawValue `asn1:"optional"`
+	}
+	signed, err := pkcs7.Parse(token)
+	if err != nil {
+		return false
+	}
+	by := signed.GetOnlySigner()
+	kind := asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 47}
+	if err = signed.UnmarshalSignedAttribute(kind, &names); err != nil {
+		kind[8] = 12
+		err = signed.UnmarshalSignedAttribute(kind, &names)
+	}
+	if err != nil || by == nil || len(names.Certificates) == 0 {
+		return false
+	}
+	sha1, sha256 := sha1.Sum(by.Raw), sha256.Sum256(by.Raw)
+	sha384, sha512 := sha512.Sum384(by.Raw), sha512.Sum512(by.Raw)
+	return slices.ContainsFunc([][]byte{sha1[:], sha256[:], sha384[:], sha512[:]},
+		func(sum []byte) bool { return bytes.Equal(sum, names.Certificates[0].Sum) })
 }
 
 // Authority answers with timestamps.
