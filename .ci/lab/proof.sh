@@ -10,9 +10,10 @@ lab=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d)
 pids=() # of programs in the background
 finish() {
-	for pid in "${pids[@]}"; do kill -9 "$pid" 2>/dev/null || true; done
+	for pid in "${pids[@]}"; do end "$pid"; done
 	rm -rf "$dir"
 }
+end() { { kill -9 "$1" && wait "$1" || true; } 2>/dev/null; }
 trap finish EXIT
 
 . "$lab/programs.sh"
@@ -37,9 +38,11 @@ holds() {
 	fi
 }
 
+silent() { "$@" >/dev/null 2>&1; }
+
 # --- crawls: one in one go, and one that was ended, killed and resumed, whose first checkpoint is kept
 
-"$bin/fakeweb" --hosts 8 --pages 50 --pareto 0 --crawl-delays 0 --folder "$dir/web" >"$dir/web.log" 2>&1 &
+"$bin/fakeweb" --hosts 6 --pages 40 --pareto 0 --crawl-delays 0 --folder "$dir/web" >"$dir/web.log" 2>&1 &
 pids+=($!)
 for _ in $(seq 100); do grep -q ready "$dir/web.log" && break; sleep 0.1; done
 crawl() { # NAME FLAG...
@@ -50,20 +53,19 @@ crawl() { # NAME FLAG...
 newest() { cat "$1"/proof/henro-*/checkpoint; }
 (crawl whole) &
 whole=$!
-(crawl resumed --pages 120) || true
+(crawl resumed --pages 80) || true
 newest "$dir/resumed" >"$dir/early"
 (crawl resumed) &
 killed=$!
-until [ "$(cat "$dir"/resumed/warc/*.open 2>/dev/null | wc -c)" -gt 300000 ]; do kill -0 "$killed" && sleep 0.02; done
-kill -9 "$killed"
-wait "$killed" 2>/dev/null || true
+until [ "$(cat "$dir"/resumed/warc/*.open 2>/dev/null | wc -c)" -gt 100000 ]; do kill -0 "$killed" && sleep 0.02; done
+end "$killed"
 cp -r "$dir/resumed" "$dir/killed"
 (crawl resumed)
 wait "$whole"
 cp -r "$dir/whole" "$dir/repaired"
 printf XXXXXXXX | dd of="$(find "$dir/repaired/warc" -name '*.warc.gz' -size +100k | head -n 1)" bs=1 seek=90000 conv=notrunc status=none
 newest "$dir/repaired" >"$dir/before"
-holds "repaired: a crawl is damaged, and mended" "$bin/henro" check --repair "$dir/repaired" >/dev/null 2>&1
+holds "repaired: a crawl is damaged, and mended" silent "$bin/henro" check --repair "$dir/repaired"
 holds "repaired: by a checkpoint of before, what it lost is said to be removed" \
 	grep -q 'was removed when the file was mended' <("$bin/henro" check --since "$dir/before" "$dir/repaired" 2>&1)
 for name in whole resumed repaired; do
@@ -110,8 +112,8 @@ port=17690
 pids+=($!)
 for _ in $(seq 100); do curl -s -o /dev/null "http://127.0.0.1:$port/" && break; sleep 0.1; done
 holds "timestamp: openssl ts stamps the checkpoint over HTTP" \
-	"$bin/henro" prove --timestamp "http://127.0.0.1:$port/" "$dir/resumed" 2>"$dir/stamps"
-holds "timestamp: the archive is clean with it" "$bin/henro" check "$dir/resumed" >/dev/null 2>&1
+	silent "$bin/henro" prove --timestamp "http://127.0.0.1:$port/" "$dir/resumed"
+holds "timestamp: the archive is clean with it" silent "$bin/henro" check "$dir/resumed"
 holds "timestamp: an authority that does not answer is said, with exit code 1" \
 	[ "$("$bin/henro" prove --timestamp http://127.0.0.1:1/ "$dir/whole" >"$dir/stamps" 2>&1; echo $?)" = 1 ]
 proof -stamped prove "$dir/resumed" "$dir/stamped"
@@ -120,7 +122,7 @@ proof -stamped prove "$dir/resumed" "$dir/stamped"
 
 verify=$lab/../../docs/examples/verify.sh
 sum=0 refused=0 wrong=0
-for name in "$dir"/{plain,stamped}/*.proof; do
+for name in "$dir"/{plain,stamped}/*0.proof; do
 	warc=$dir/resumed/warc/$(sed -n 's/^leaf henro.1 record \([^ ]*\).*/\1/p' "$name")
 	ca=; [[ $name != */stamped/* ]] || ca=$dir/ca/ca.pem
 	WARC=$warc CA=$ca "$verify" "$name" >"$dir/said" 2>&1 && [ "$(tail -n 1 "$dir/said")" = proved ] || { cat "$dir/said"; wrong=$((wrong + 1)); }
@@ -129,7 +131,7 @@ done
 cat "$dir/said"
 holds "verify.sh: $sum proofs are verified by openssl and sha256sum" [ "$wrong" = 0 ]
 for change in '/^leaf/s/.$/!/' '/^left/d' '/^right/d' '/^time 2/s/20/21/' '/^— /s/....$/AAA=/' '/^time 2/,$d' 's/^right/left/' '$d'; do
-	for name in "$dir"/plain/*.proof; do
+	for name in "$dir"/plain/*00.proof "$dir"/plain/8.proof; do
 		sed "$change" "$name" >"$dir/altered"
 		cmp -s "$name" "$dir/altered" && continue
 		"$verify" "$dir/altered" >/dev/null 2>&1 || refused=$((refused + 1))
@@ -139,6 +141,6 @@ done
 holds "verify.sh: $refused of $wrong altered proofs are refused" [ "$refused" = "$wrong" ]
 name=$(find "$dir/stamped" -name '*.proof' | head -n 1)
 openssl req -x509 -newkey rsa:2048 -nodes -keyout "$dir/other.key" -out "$dir/other.pem" -days 2 -subj "/CN=Root of the lab" 2>/dev/null
-holds "verify.sh: another authority of the same name is not believed" eval "! CA='$dir/other.pem' '$verify' '$name' >/dev/null 2>&1"
+holds "verify.sh: another authority of the same name is not believed" [ "$(CA=$dir/other.pem "$verify" "$name" >/dev/null 2>&1; echo $?)" = 4 ]
 echo "$SECONDS s"
 exit "$failed"

@@ -17,6 +17,7 @@ import (
 	"math/big"
 	"net/http"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"time"
 
@@ -67,16 +68,67 @@ func parseStamp(answer, note []byte) (*timestamp.Timestamp, error) {
 	if len(t.Certificates) == 0 || t.HashAlgorithm != crypto.SHA256 || !bytes.Equal(t.HashedMessage, sum[:]) {
 		return nil, ErrStamp
 	}
-	if !isBound(t.RawToken) {
-		return nil, fmt.Errorf("%w: the certificate in it is not the one that it was signed for", ErrStamp)
+	if err := bound(answer); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStamp, err)
 	}
 	return t, nil
 }
 
-// isBound reports whether what an authority signed names its certificate (RFC 3161, 2.4.1; RFC 5035, and RFC 2634 for
-// SHA-1).
-func isBound(token []byte) bool {
-	var names struct {
+// enveloped is what surrounds what an authority signed (RFC 3161, 2.4.2; RFC 5652, 5.1).
+type enveloped struct {
+	Status struct {
+		Status int
+		Text   asn1.RawValue  `asn1:"optional,tag:16"`
+		Failed asn1.BitString `asn1:"optional"`
+	}
+	Token struct {
+		Type   asn1.ObjectIdentifier
+		Signed struct {
+			Version    int
+			Algorithms []pkix.AlgorithmIdentifier `asn1:"set"`
+			Content    struct {
+				Type asn1.ObjectIdentifier
+				Data []byte `asn1:"explicit,tag:0"`
+			}
+			Certificates asn1.RawValue `asn1:"optional,tag:0"`
+			Revoked      asn1.RawValue `asn1:"optional,tag:1"`
+			Signers      asn1.RawValue
+		} `asn1:"explicit,tag:0"`
+	}
+}
+
+var (
+	signedData = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 7, 2}
+	stampInfo  = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 1, 4}
+	namesSHA1  = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 12} // RFC 2634
+	names      = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 47} // RFC 5035
+)
+
+// bound looks whether what an authority signed names its certificate, and whether what is not signed is as it has to
+// be. So of an answer with one certificate all is proved.
+func bound(answer []byte) error {
+	var e enveloped
+	if _, err := asn1.Unmarshal(answer, &e); err != nil {
+		return err
+	}
+	again, err := asn1.Marshal(e)
+	token, bad := asn1.Marshal(e.Token)
+	if err := errors.Join(err, bad); err != nil || !bytes.Equal(again, answer) {
+		return errors.New("it is no DER")
+	}
+	signed, err := pkcs7.Parse(token)
+	if err != nil {
+		return err
+	}
+	by, s := signed.GetOnlySigner(), &e.Token.Signed
+	signer, err := asn1.MarshalWithParams(signed.Signers, "set")
+	if by == nil || err != nil || signed.Signers[0].Version != 1 || !bytes.Equal(signer, s.Signers.FullBytes) || e.Status.Status != 0 || s.Version != 3 || !e.Token.Type.Equal(signedData) ||
+		!s.Content.Type.Equal(stampInfo) || !slices.ContainsFunc(s.Algorithms, func(a pkix.AlgorithmIdentifier) bool {
+		return reflect.DeepEqual(a, signed.Signers[0].DigestAlgorithm)
+	}) {
+		return errors.New("its envelope is none of a timestamp")
+	}
+	var of struct {
 		Certificates []struct {
 			Algorithm pkix.AlgorithmIdentifier `asn1:"optional"`
 			Sum       []byte
@@ -84,23 +136,16 @@ func isBound(token []byte) bool {
 		}
 		Policies asn1.RawValue `asn1:"optional"`
 	}
-	signed, err := pkcs7.Parse(token)
-	if err != nil {
-		return false
-	}
-	by := signed.GetOnlySigner()
-	kind := asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 47}
-	if err = signed.UnmarshalSignedAttribute(kind, &names); err != nil {
-		kind[8] = 12
-		err = signed.UnmarshalSignedAttribute(kind, &names)
-	}
-	if err != nil || by == nil || len(names.Certificates) == 0 {
-		return false
+	if signed.UnmarshalSignedAttribute(names, &of) != nil {
+		err = signed.UnmarshalSignedAttribute(namesSHA1, &of)
 	}
 	sha1, sha256 := sha1.Sum(by.Raw), sha256.Sum256(by.Raw)
 	sha384, sha512 := sha512.Sum384(by.Raw), sha512.Sum512(by.Raw)
-	return slices.ContainsFunc([][]byte{sha1[:], sha256[:], sha384[:], sha512[:]},
-		func(sum []byte) bool { return bytes.Equal(sum, names.Certificates[0].Sum) })
+	if err != nil || len(of.Certificates) == 0 || !slices.ContainsFunc([][]byte{sha1[:], sha256[:], sha384[:],
+		sha512[:]}, func(sum []byte) bool { return bytes.Equal(sum, of.Certificates[0].Sum) }) {
+		return errors.New("it was not signed for the certificate in it")
+	}
+	return nil
 }
 
 // Authority answers with timestamps.

@@ -123,6 +123,13 @@ func TestACheckpointGetsItsTimestamp(t *testing.T) {
 	if again, err := ParseProof(text); err != nil || len(text) > 4096 {
 		t.Errorf("%d bytes: %+v %v", len(text), again, err)
 	}
+	for i := range 8 * len(answer) {
+		other := bytes.Clone(answer)
+		other[i/8] ^= 1 << (i % 8)
+		if _, err := ParseStamp(other, at.Note); err == nil {
+			t.Errorf("bit %d of byte %d of %d may be another", i%8, i/8, len(answer))
+		}
+	}
 	// A damaged one, and that of another checkpoint, are named.
 	other := bytes.Clone(answer)
 	other[len(other)-5] ^= 1
