@@ -2,11 +2,12 @@
 # What the log of an archive shows: a crawl that is resumed, killed and resumed is changed in every way there is, and henro check has to
 # find each of them and nothing else; captures are proved, by henro and by openssl and sha256sum alone, with timestamps of openssl ts.
 #
-#   proof.sh              10,000 mutations, some two minutes
-#   COUNT=1500 proof.sh   so many
+#   proof.sh           10,000 mutations, some two minutes
+#   proof.sh COUNT     so many
 set -euo pipefail
 export HENRO_REQUISITES=off # the truths that this lab knows are of pages
 lab=$(cd "$(dirname "$0")" && pwd)
+count=${1:-10000}
 dir=$(mktemp -d)
 pids=() # of programs in the background
 finish() {
@@ -23,7 +24,7 @@ bin=$dir/bin
 build "$bin" ./cmd/henro ./.ci/lab/fakeweb
 (cd "$lab/../.." && go build -o "$dir/proof" ./.ci/lab/proof)
 export TMPDIR=$dir
-proof() { "$dir/proof" -henro "$bin/henro" -count "${COUNT:-10000}" "$@" || failed=1; }
+proof() { "$dir/proof" -henro "$bin/henro" -count "$count" "$@" || failed=1; }
 
 failed=0
 # holds TEXT COMMAND...: the verdict, by what the command returns.

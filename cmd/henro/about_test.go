@@ -35,6 +35,10 @@ func TestWhatACrawlSaysOfItselfIsArchivedAndNoCapture(t *testing.T) {
 	if err := embedded.KeepAbout(dir, work, config.ArchiveInfo(), seeds, flags); err != nil {
 		t.Fatal(err)
 	}
+	leaves, err := filepath.Glob(filepath.Join(dir, "proof", "*", "checkpoint"))
+	if err != nil || len(leaves) != 1 {
+		t.Errorf("it is not in the log of the archive: %v %v", leaves, err)
+	}
 	captures := 0
 	source := &tables.Source{Archive: filepath.Join(dir, "warc")}
 	count := func(tables.Row) error { captures++; return nil }

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"henro/cmd/config"
 	"henro/store/archive/cdxj"
 	"henro/store/proof"
 )
@@ -150,5 +153,28 @@ func TestAPageIsProvedAndVerified(t *testing.T) {
 		if out, err := command(t, append([]string{"prove"}, arguments...)...); err == nil {
 			t.Errorf("%q: %s", arguments, out)
 		}
+	}
+}
+
+func TestACheckpointIsStampedOnDemand(t *testing.T) {
+	dir, _, _ := proven(t)
+	asked := 0
+	authority := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		http.Error(w, "closed on Sundays", http.StatusServiceUnavailable)
+	}))
+	defer authority.Close()
+	if out, err := command(t, "prove", "--timestamp", authority.URL, dir); err == nil || asked != 1 ||
+		!strings.Contains(err.Error(), "answers 503") {
+		t.Errorf("%d: %v: %s", asked, err, out)
+	}
+	for _, arguments := range [][]string{{dir}, {"--timestamp", "ftp://clock.test", dir},
+		{"--timestamp", authority.URL, t.TempDir()}} {
+		if _, err := command(t, append([]string{"prove"}, arguments...)...); config.Code(err) != config.ExitUsage {
+			t.Errorf("%q: %v", arguments, err)
+		}
+	}
+	if asked != 1 {
+		t.Error(asked)
 	}
 }
