@@ -122,7 +122,10 @@ func bound(answer []byte) error {
 	}
 	by, s := signed.GetOnlySigner(), &e.Token.Signed
 	signer, err := asn1.MarshalWithParams(signed.Signers, "set")
-	if by == nil || err != nil || signed.Signers[0].Version != 1 || !bytes.Equal(signer, s.Signers.FullBytes) || e.Status.Status != 0 || s.Version != 3 || !e.Token.Type.Equal(signedData) ||
+	if by == nil || err != nil || signed.Signers[0].Version != 1 || !bytes.Equal(signer, s.Signers.FullBytes) {
+		return errors.New("what says who signed it is not written as it has to be")
+	}
+	if e.Status.Status != 0 || s.Version != 3 || !e.Token.Type.Equal(signedData) ||
 		!s.Content.Type.Equal(stampInfo) || !slices.ContainsFunc(s.Algorithms, func(a pkix.AlgorithmIdentifier) bool {
 		return reflect.DeepEqual(a, signed.Signers[0].DigestAlgorithm)
 	}) {
