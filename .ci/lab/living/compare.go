@@ -124,7 +124,8 @@ func (l *lab) try(ctx context.Context, s *Site, way string) (*row, error) {
 	}
 	r.notes = append(r.notes, r.manners.worst...)
 	if r.manners.Lost > 0 {
-		r.note("%d asked again, since they came at most %v before henro was killed", r.manners.Lost, lostWithin)
+		r.note("%d asked again, since they came at most %v before henro was killed", r.manners.Lost,
+			r.manners.Oldest.Round(time.Millisecond))
 	}
 	if len(r.manners.Agents) > 1 {
 		r.notes = append(r.notes, fmt.Sprintf("%d user agents: %q", len(r.manners.Agents), r.manners.Agents))

@@ -14,9 +14,11 @@ import (
 )
 
 const (
-	killEvery  = 12              // requests, between two that are killed: Chromium, Chromium, henro
-	killsMost  = 9               // of one crawl
-	lostWithin = 3 * time.Second // before a kill of henro: what came then may not have been stored
+	killEvery = 12 // requests, between two that are killed: Chromium, Chromium, henro
+	killsMost = 9  // of one crawl
+	// lostWithin is how long before a kill of henro what came may not have been stored: a commit of the state is at most
+	// five seconds apart from the next (partition.DefaultOptions), behind the sync of the capture.
+	lostWithin = 6 * time.Second
 )
 
 // kills are those of one crawl.
@@ -83,14 +85,14 @@ func killChromium(dir string) (n int) {
 	return n
 }
 
-// lost reports that what came at a moment may not have been stored when henro was killed.
-func (k *kills) lost(at time.Time) bool {
+// after is how long after a moment henro was killed next; false: it was not.
+func (k *kills) after(at time.Time) (time.Duration, bool) {
 	for _, kill := range k.at {
-		if before := kill.Sub(at); before >= 0 && before < lostWithin {
-			return true
+		if age := kill.Sub(at); age >= 0 {
+			return age, true
 		}
 	}
-	return false
+	return 0, false
 }
 
 func (k *kills) String() string {

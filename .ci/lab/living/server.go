@@ -190,7 +190,8 @@ func words(seed string) string {
 // Manners is what the log of the servers says of a crawl.
 type Manners struct {
 	Requests, Robots, Excluded, Guarded, Twice, Early int
-	Lost                                              int // asked again, since a kill may have lost the answer
+	Lost                                              int           // asked again, since a kill may have lost the answer …
+	Oldest                                            time.Duration // … that came so long before it at most
 	Agents                                            []string
 	worst                                             []string // a few of each, for people
 }
@@ -226,10 +227,15 @@ func judge(came []asked, delay time.Duration, killed *kills) Manners {
 			note(&m.Excluded, "past --exclude", a)
 		}
 		if q := (question{a.host, a.method, a.path, a.body}); a.method != http.MethodOptions {
-			if before, twice := seen[q]; twice && killed.lost(before) {
+			before, twice := seen[q]
+			age, killed := killed.after(before)
+			switch {
+			case !twice:
+			case killed && age < lostWithin:
 				m.Lost++
-			} else if twice {
-				note(&m.Twice, "twice", a)
+				m.Oldest = max(m.Oldest, age)
+			default:
+				note(&m.Twice, fmt.Sprintf("twice, %v before a kill", age.Round(time.Millisecond)), a)
 			}
 			seen[q] = a.at
 		}
