@@ -167,7 +167,7 @@ func (t *trial) ordinary() error {
 		expect(kinds[request] == kind, request+" is "+kinds[request]+", not "+kind)
 	}
 	expect(len(r.Asked) == 6, fmt.Sprintf("%d requests: %v", len(r.Asked), kinds))
-	expect(r.Sockets == 1, fmt.Sprintf("%d sockets", r.Sockets))
+	expect(r.Tried.Sockets == 1, fmt.Sprintf("%d sockets", r.Tried.Sockets))
 	expect(r.Errors == 1, fmt.Sprintf("%d errors", r.Errors))
 	expect(r.Rested, "it did not come to rest")
 	expect(bytes.HasPrefix(r.Screenshot, []byte("\x89PNG")), "no picture")
@@ -239,7 +239,7 @@ func (t *trial) waysOut() error {
 		if !strings.Contains(r.Text, "to the end") || strings.Contains(r.Text, "LEAK") {
 			return fmt.Errorf("the page says %q", r.Text)
 		}
-		fmt.Printf("%s: %d requests, %d sockets, %d links in %.1f s\n", url, len(r.Asked), r.Sockets, len(r.Links),
+		fmt.Printf("%s: %d requests, %d sockets, %d links in %.1f s\n", url, len(r.Asked), r.Tried.Sockets, len(r.Links),
 			r.Took.Seconds())
 	}
 	time.Sleep(time.Second)
