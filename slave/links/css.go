@@ -2,6 +2,7 @@ package links
 
 import (
 	"bytes"
+	"strconv"
 	"unicode/utf8"
 
 	"henro/messages/outlink"
@@ -190,29 +191,22 @@ func UnescapeCSS(b []byte) []byte {
 			}
 			continue
 		}
-		code, n := rune(0), 0
-		for n < 6 && i+n < len(b) {
-			c := b[i+n] | 0x20
-			if b[i+n] >= '0' && b[i+n] <= '9' {
-				code = code<<4 | rune(b[i+n]-'0')
-			} else if c >= 'a' && c <= 'f' {
-				code = code<<4 | rune(c-'a'+10)
-			} else {
-				break
-			}
+		n := 0
+		for n < 6 && i+n < len(b) && isHex(b[i+n]) {
 			n++
 		}
 		if n == 0 {
 			out = append(out, b[i])
 			continue
 		}
+		code, _ := strconv.ParseUint(string(b[i:i+n]), 16, 32) // digits, and few of them
 		if i += n; i == len(b) || class[b[i]]&space == 0 {
 			i-- // a single white space ends the escape
 		}
-		if code == 0 || !utf8.ValidRune(code) {
+		if code == 0 {
 			code = utf8.RuneError
 		}
-		out = utf8.AppendRune(out, code)
+		out = utf8.AppendRune(out, rune(code)) // what is none becomes U+FFFD
 	}
 	return out
 }

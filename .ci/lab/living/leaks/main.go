@@ -239,8 +239,8 @@ func (t *trial) waysOut() error {
 		if !strings.Contains(r.Text, "to the end") || strings.Contains(r.Text, "LEAK") {
 			return fmt.Errorf("the page says %q", r.Text)
 		}
-		fmt.Printf("%s: %d requests, %d sockets, %d links in %.1f s\n", url, len(r.Asked), r.Tried.Sockets, len(r.Links),
-			r.Took.Seconds())
+		fmt.Printf("%s: %d requests, %d sockets, %d links in %.1f s\n", url, len(r.Asked), r.Tried.Sockets,
+			len(r.Links), r.Took.Seconds())
 	}
 	time.Sleep(time.Second)
 	close(stop)
