@@ -209,6 +209,7 @@ func TestWhatIsNoQuestionIsNotAskedForByPost(t *testing.T) {
 		"a beacon": {Kind: "ping"}, "a form": {Kind: "document"}, "a file": {Kind: "fetch",
 			Header: http.Header{"Content-Type": {"multipart/form-data; boundary=x"}}},
 		"large": {Kind: "xhr", Body: make([]byte, posted.MaxBody+1)}, "another method": {Kind: "fetch", Method: "PUT"},
+		"a stream of events": {Kind: "eventsource", Method: "GET"},
 	} {
 		if q.Method == "" {
 			q.Method = http.MethodPost

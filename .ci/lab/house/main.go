@@ -103,7 +103,7 @@ var rooms = map[string]int{
 	"slave/render":         316,
 	"slave/render/lacks":   24,
 	"slave/render/spoken":  86,
-	"slave/render/wanted":  78,
+	"slave/render/wanted":  83,
 	"slave/walls":          330,
 	"store/proof":          1_900,
 	"store/archive/bucket": 650,

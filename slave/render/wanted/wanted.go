@@ -22,7 +22,9 @@ var errUnwanted = errors.New("it is not asked for")
 // URL is that by which what a page asks for is known, and the kind of link that names it. Only what scripts ask
 // for while a page loads is asked for by POST: no beacon and no form.
 func URL(q *browser.Request) (to weburl.URL, kind outlink.Kind, err error) {
-	if to, err = weburl.Parse(q.URL); err != nil || q.Method == http.MethodGet && !posted.Is(to.String()) {
+	if to, err = weburl.Parse(q.URL); err == nil && isStream(q) {
+		return to, 0, errUnwanted
+	} else if err != nil || q.Method == http.MethodGet && !posted.Is(to.String()) {
 		return to, Kind(to, q.Kind), err
 	}
 	if q.Method != http.MethodPost || q.Kind != "fetch" && q.Kind != "xhr" || q.Header.Get("Content-Encoding") != "" {
@@ -32,12 +34,17 @@ func URL(q *browser.Request) (to weburl.URL, kind outlink.Kind, err error) {
 	return to, outlink.Post, err
 }
 
+// isStream reports that a request is for events that come for as long as somebody listens.
+func isStream(q *browser.Request) bool {
+	return q.Kind == "eventsource" || strings.HasPrefix(q.Header.Get("Accept"), "text/event-stream")
+}
+
 // Tried is where a request is counted that no archive can answer; nil: nowhere. err is what URL returned for it.
 func Tried(q *browser.Request, err error, all *living.Tried) *int {
 	switch {
 	case q.Kind == "ping":
 		return &all.Beacons
-	case q.Kind == "eventsource", strings.HasPrefix(q.Header.Get("Accept"), "text/event-stream"):
+	case isStream(q):
 		return &all.Streams
 	case (q.Kind == "fetch" || q.Kind == "xhr") && err != nil &&
 		!slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, q.Method):
