@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"cmp"
-	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/golang-lru/simplelru"
 
 	"henro/messages"
 )
@@ -32,7 +33,6 @@ const (
 type resolver struct {
 	ask     func(ctx context.Context, name string) ([]netip.Addr, time.Duration, error)
 	timeout time.Duration
-	max     int
 
 	asking sync.WaitGroup
 	life   context.Context // of the client: questions in flight outlive one asker, but not the client
@@ -41,8 +41,7 @@ type resolver struct {
 	mu     sync.Mutex
 	closed bool
 	flying map[string]*question // at most one of a name
-	names  map[string]*list.Element
-	recent *list.List // *answer, most recently used first
+	names  *simplelru.LRU       // *answer, by name
 }
 
 // question is one name being asked for. x/sync/singleflight does the same, but cannot be waited for, and leaves a gap
@@ -54,15 +53,14 @@ type question struct {
 
 // answer is what is known of a name until it expires.
 type answer struct {
-	name    string
 	addrs   []netip.Addr // never changed once here
 	err     error        // a *failure, or nil
 	expires time.Time
 }
 
 func newResolver(o *Options) *resolver {
-	r := &resolver{timeout: o.DNSTimeout, max: o.DNSNames, flying: make(map[string]*question),
-		names: make(map[string]*list.Element), recent: list.New()}
+	names, _ := simplelru.NewLRU(max(1, o.DNSNames), nil)
+	r := &resolver{timeout: o.DNSTimeout, flying: make(map[string]*question), names: names}
 	r.life, r.end = context.WithCancel(context.Background())
 	server, _ := dnsServer(o.DNS) // validated
 	switch {
@@ -120,7 +118,7 @@ func (r *resolver) join(name string) (*answer, *question) {
 			defer r.mu.Unlock()
 			delete(r.flying, name)
 			if r.life.Err() == nil {
-				r.remember(q.answer)
+				r.names.Add(name, q.answer)
 			}
 			close(q.done)
 		})
@@ -130,7 +128,7 @@ func (r *resolver) join(name string) (*answer, *question) {
 
 // question asks, and again if need be.
 func (r *resolver) question(name string) *answer {
-	a := &answer{name: name}
+	a := &answer{}
 	var ttl time.Duration
 	for range dnsTries {
 		ctx, cancel := context.WithTimeout(r.life, r.timeout)
@@ -157,49 +155,29 @@ func (r *resolver) question(name string) *answer {
 
 // recall finds what is known of a name and still holds. r.mu is held.
 func (r *resolver) recall(name string) *answer {
-	e := r.names[name]
-	if e == nil {
-		return nil
+	known, _ := r.names.Get(name)
+	if a, _ := known.(*answer); a != nil && time.Now().Before(a.expires) {
+		return a
 	}
-	a := e.Value.(*answer)
-	if !time.Now().Before(a.expires) {
-		return nil
-	}
-	r.recent.MoveToFront(e)
-	return a
-}
-
-// remember keeps an answer, and forgets the least recently used of too many. r.mu is held.
-func (r *resolver) remember(a *answer) {
-	if e := r.names[a.name]; e != nil {
-		e.Value = a
-		r.recent.MoveToFront(e)
-		return
-	}
-	r.names[a.name] = r.recent.PushFront(a)
-	for r.recent.Len() > r.max {
-		oldest := r.recent.Back()
-		delete(r.names, oldest.Value.(*answer).name)
-		r.recent.Remove(oldest)
-	}
+	return nil
 }
 
 // prefer puts the address that answered in front, so that the next connect does not wait for a dead one first.
 func (r *resolver) prefer(name string, addr netip.Addr) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.names[name]
-	if e == nil {
+	known, _ := r.names.Peek(name)
+	old, _ := known.(*answer)
+	if old == nil {
 		return
 	}
-	old := e.Value.(*answer)
 	i := slices.Index(old.addrs, addr)
 	if i <= 0 {
 		return
 	}
 	changed := *old
 	changed.addrs = append([]netip.Addr{addr}, slices.Delete(slices.Clone(old.addrs), i, i+1)...)
-	e.Value = &changed
+	r.names.Add(name, &changed)
 }
 
 // interleave orders addresses as RFC 8305 4 wants: IPv6 and IPv4 in turn, the family of the first answer first.
