@@ -19,9 +19,12 @@ import (
 // appender is one growth of the tree.
 type appender struct {
 	log  *Log
-	made map[string]bool // tiles that are to be synced
+	made []*os.File      // tiles that are to be synced
 	dirs map[string]bool // and their folders
 }
+
+// maxMade bounds the tiles that are open. They are synced many at a time: the first takes the others along.
+const maxMade = 64
 
 func (a *appender) fromFile(name string, gone bool) error {
 	end := Leaf{File: name, IsEnd: true}
@@ -86,7 +89,7 @@ func joined(hashes []tlog.Hash) []byte {
 }
 
 // write writes a tile that no checkpoint names yet.
-func (a *appender) write(tile string, data []byte) error {
+func (a *appender) write(tile string, data []byte) (err error) {
 	path := filepath.Join(a.log.dir, tile)
 	if dir := filepath.Dir(path); !a.dirs[dir] {
 		if err := warc.MakeDir(dir); err != nil {
@@ -94,8 +97,24 @@ func (a *appender) write(tile string, data []byte) error {
 		}
 		a.dirs[dir] = true
 	}
-	a.made[path] = true
-	return os.WriteFile(path, data, 0o644)
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if a.made = append(a.made, f); len(a.made) == maxMade {
+		defer func() { err = errors.Join(err, a.sync()) }()
+	}
+	_, err = f.Write(data)
+	return err
+}
+
+// sync syncs the tiles that were written, and closes them.
+func (a *appender) sync() (err error) {
+	for _, f := range a.made {
+		err = errors.Join(err, f.Sync(), f.Close())
+	}
+	a.made = nil
+	return err
 }
 
 // commit syncs the tiles, signs the tree and forgets the tiles that have grown.
@@ -116,10 +135,8 @@ func (a *appender) commit() error {
 			return err
 		}
 	}
-	for path := range a.made {
-		if err := syncFile(path); err != nil {
-			return err
-		}
+	if err := a.sync(); err != nil {
+		return err
 	}
 	for dir := range a.dirs {
 		if err := fsync.Dir(dir); err != nil {
@@ -149,14 +166,6 @@ func (a *appender) commit() error {
 		}
 	}
 	return nil
-}
-
-func syncFile(path string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // walked writes the leaves of the records of a WARC file, whose bytes they share out: what stands behind a record and

@@ -431,7 +431,7 @@ func (l *Log) log(j job) (err error) {
 			l.tree = nil // what is on disk counts
 		}
 	}()
-	a := &appender{log: l, made: map[string]bool{}, dirs: map[string]bool{}}
+	a := &appender{log: l, dirs: map[string]bool{}}
 	if j.leaves == "" {
 		err = a.fromFile(j.name, j.gone)
 	} else {
@@ -440,6 +440,7 @@ func (l *Log) log(j job) (err error) {
 	if err == nil {
 		err = a.commit()
 	}
+	err = errors.Join(err, a.sync())
 	if err == nil && j.leaves != "" {
 		_ = os.Remove(j.leaves) // else the next start does
 	}

@@ -171,3 +171,12 @@ func TestAnAuthorityThatLiesIsNotBelieved(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func FuzzParseStamp(f *testing.F) {
+	f.Add([]byte{0x30, 0x03, 2, 1, 0})
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		if s, err := ParseStamp(answer, []byte("a checkpoint")); err == nil {
+			t.Error("it is believed:", s) // nobody signed that text
+		}
+	})
+}
