@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"henro/cmd/config"
 	"henro/cmd/feed"
+	"henro/cmd/telling"
 	"henro/messages/weburl"
 	"henro/store/report/changes"
 )
@@ -20,6 +23,7 @@ import (
 type feedFlags struct {
 	o             feed.Options
 	follow, noise bool
+	test          bool
 	dismiss, keep string
 }
 
@@ -29,7 +33,7 @@ func newFeedCommand() *cobra.Command {
 		Use: "feed DIR", Short: "Tell what changed on which page, of what matters: as Atom, as lines of JSON",
 		Long: `Compare the captures of each page in the archive, and write what changed to DIR/feed/changes.jsonl and,
 the latest 200, to changes.atom. With --follow, print each change as soon as its capture is synced. What changes
-at nearly each visit is held for noise: see --noise, --dismiss and --keep. DIR/watch.yaml says what else matters.`,
+at nearly each visit is held for noise: see --noise, --dismiss and --keep. DIR/watch.yaml says what else matters, DIR/tell.yaml who is told of it.`,
 		Example: `  henro feed crawl
   henro feed crawl --follow --least 40 --prefix https://example.org/news/
   henro feed crawl --dismiss urn:henro:change:0123456789abcdef0123456789abcdef`,
@@ -42,6 +46,7 @@ at nearly each visit is held for noise: see --noise, --dismiss and --keep. DIR/w
 	flags.StringArrayVar(&f.o.Prefixes, "prefix", nil, "only pages whose `URL` begins so (repeatable)")
 	flags.IntVar(&f.o.Least, "least", 1, "only changes of so many letters, in the sentences that came or went")
 	flags.BoolVar(&f.follow, "follow", false, "print each change as it comes, until interrupted")
+	flags.BoolVar(&f.test, "tell-test", false, "send a message to each receiver of DIR/tell.yaml")
 	flags.BoolVar(&f.noise, "noise", false, "print what was held for noise lately, and why")
 	flags.StringVar(&f.dismiss, "dismiss", "", "what changed is noise, from now on: the `ID` of a change")
 	flags.StringVar(&f.keep, "keep", "", "what changed is news, from now on: the `ID` of a change")
@@ -56,8 +61,15 @@ func (f *feedFlags) run(ctx context.Context, dir string, out, says io.Writer) (e
 		}
 		f.o.Prefixes[i] = u.String()
 	}
+	teller, err := telling.Open(dir, os.Getenv)
+	if err != nil {
+		return config.Usage("%v", err)
+	}
+	if f.test {
+		return teller.Test(out)
+	}
 	f.o.Crawl, f.o.Tell = dir, func(c *changes.Change) {
-		if f.follow {
+		if teller.Tell(c); f.follow {
 			fmt.Fprintln(out, c.Line())
 		}
 	}
@@ -78,11 +90,15 @@ func (f *feedFlags) run(ctx context.Context, dir string, out, says io.Writer) (e
 	case f.dismiss != "" || f.keep != "":
 		return made.Teach(cmp.Or(f.dismiss, f.keep), f.dismiss != "", out)
 	case f.follow:
+		var sends sync.WaitGroup
+		sends.Go(func() { teller.Run(ctx, says) })
+		defer sends.Wait()
 		return made.Follow(ctx)
 	}
 	count, err := made.Pass(ctx)
 	if err == nil {
 		fmt.Fprintf(out, "%d changes more in %s\n", count, filepath.Join(f.o.Dir, changes.LinesName))
+		err = teller.Flush()
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ import (
 	"henro/cmd/config"
 	"henro/cmd/embedded"
 	"henro/cmd/feed"
+	"henro/cmd/telling"
 	"henro/master"
 	"henro/messages/visible"
 	"henro/store/archive/captures"
@@ -58,6 +60,9 @@ LIST is a file, or - for standard input: a page a line, behind which may stand "
 				return err
 			}
 			w.dir = s.Crawl.Dir
+			if _, err := telling.ReadReceivers(w.dir, os.Getenv); err != nil {
+				return config.Usage("%v", err)
+			}
 			if len(arguments) > 0 {
 				if err := w.read(cmd, arguments[0]); err != nil {
 					return err
@@ -223,13 +228,23 @@ func (w *watch) tell(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, archive.Close()) }()
+	teller, err := telling.Open(w.dir, os.Getenv)
+	if err != nil {
+		return err
+	}
 	f, err := feed.Open(feed.Options{Crawl: w.dir, Dir: filepath.Join(w.dir, changes.Folder),
 		Name: filepath.Base(filepath.Clean(w.dir)),
-		Tell: func(c *changes.Change) { fmt.Fprintln(out, c.Line()) }}, archive)
+		Tell: func(c *changes.Change) {
+			fmt.Fprintln(out, c.Line())
+			teller.Tell(c)
+		}}, archive)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	var sends sync.WaitGroup
+	sends.Go(func() { teller.Run(ctx, w.says) })
+	defer sends.Wait()
 	return f.Follow(ctx)
 }
 
