@@ -233,3 +233,6 @@ func distance(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// FromEnvironment is the value of a variable that a user has named; "": there is none.
+func FromEnvironment(name string) string { return os.Getenv(name) }

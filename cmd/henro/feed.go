@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"sync"
 
@@ -33,7 +32,8 @@ func newFeedCommand() *cobra.Command {
 		Use: "feed DIR", Short: "Tell what changed on which page, of what matters: as Atom, as lines of JSON",
 		Long: `Compare the captures of each page in the archive, and write what changed to DIR/feed/changes.jsonl and,
 the latest 200, to changes.atom. With --follow, print each change as soon as its capture is synced. What changes
-at nearly each visit is held for noise: see --noise, --dismiss and --keep. DIR/watch.yaml says what else matters, DIR/tell.yaml who is told of it.`,
+at nearly each visit is held for noise: see --noise, --dismiss and --keep. DIR/watch.yaml says what else matters,
+DIR/tell.yaml who is told of it.`,
 		Example: `  henro feed crawl
   henro feed crawl --follow --least 40 --prefix https://example.org/news/
   henro feed crawl --dismiss urn:henro:change:0123456789abcdef0123456789abcdef`,
@@ -61,7 +61,7 @@ func (f *feedFlags) run(ctx context.Context, dir string, out, says io.Writer) (e
 		}
 		f.o.Prefixes[i] = u.String()
 	}
-	teller, err := telling.Open(dir, os.Getenv)
+	teller, err := telling.Open(dir, config.FromEnvironment)
 	if err != nil {
 		return config.Usage("%v", err)
 	}

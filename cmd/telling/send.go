@@ -289,9 +289,9 @@ func guardFor(receivers []*Receiver) *guard {
 		}
 	}
 	if len(receivers) > 0 {
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.DialContext = (&net.Dialer{Timeout: sendLimit / 3, Control: g.Control}).DialContext
-		http.DefaultTransport = transport
+		http.DefaultTransport = &http.Transport{TLSHandshakeTimeout: sendLimit / 3, ForceAttemptHTTP2: true,
+			DialContext:           (&net.Dialer{Timeout: sendLimit / 3, Control: g.Control}).DialContext,
+			ResponseHeaderTimeout: sendLimit, MaxIdleConns: maxReceivers, IdleConnTimeout: sendLimit}
 	}
 	return g
 }

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 
@@ -107,7 +108,8 @@ func (r *Receiver) settle(dir string, env func(string) string) (err error) {
 	switch {
 	case r.To != "" && r.ToFile == "" && r.ToEnv == "":
 		if r.url = r.To; hasPassword(r.To) {
-			return errors.New("to has a password: put the URL into a file of yours alone (to_file) or the environment (to_env)")
+			return errors.New("to has a password: put the URL into a file of yours alone (to_file) or the " +
+				"environment (to_env)")
 		}
 	case r.ToFile != "" && r.To == "" && r.ToEnv == "":
 		r.url, err = secret(dir, r.ToFile)
@@ -280,8 +282,7 @@ func message(all []changes.Change, dropped int) (title, text string) {
 // plain is one line of what a page says, without what steers a terminal, a mail or a chat.
 func plain(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= 0x202a && r <= 0x202e ||
-			r >= 0x2066 && r <= 0x2069 {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r

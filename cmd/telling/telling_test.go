@@ -158,7 +158,8 @@ func TestWhatComesInAFloodIsGathered(t *testing.T) {
 		t.Fatal(err, len(sent))
 	}
 	// 1, 10 to 19, 100 to 199 … 100,000 to 119,999
-	if want := "31111 pages have changed\n"; !strings.HasPrefix(sent[0], want) || strings.Count(sent[0], "\n") != listed+2 ||
+	want := "31111 pages have changed\n"
+	if !strings.HasPrefix(sent[0], want) || strings.Count(sent[0], "\n") != listed+2 ||
 		!strings.Contains(sent[0], "and 31091 more") {
 		t.Errorf("%q, want %q", sent[0], want)
 	}
@@ -202,7 +203,8 @@ func TestAMistakeInTheFileOfReceiversIsNamed(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, RulesName), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := ReadReceivers(dir, func(name string) string { return map[string]string{"TO": "ntfy://ntfy.sh/a"}[name] })
+		env := map[string]string{"TO": "ntfy://ntfy.sh/a"}
+		_, err := ReadReceivers(dir, func(name string) string { return env[name] })
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", text, err, says)
 		}
@@ -234,7 +236,8 @@ func TestTheGuardOfAddressesHolds(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	told := teller(t, dir, fmt.Sprintf("- name: hook\n  to: generic%s?disabletls=yes\n",
 		strings.TrimPrefix(server.URL, "http")), &now)
-	if err := told.Test(io.Discard); err == nil || !strings.Contains(err.Error(), "private: true") || len(h.takes()) != 0 {
+	err := told.Test(io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "private: true") || len(h.takes()) != 0 {
 		t.Error(err)
 	}
 	if _, err := http.Get(server.URL); err == nil || !strings.Contains(err.Error(), "loopback") {

@@ -60,7 +60,7 @@ LIST is a file, or - for standard input: a page a line, behind which may stand "
 				return err
 			}
 			w.dir = s.Crawl.Dir
-			if _, err := telling.ReadReceivers(w.dir, os.Getenv); err != nil {
+			if _, err := telling.ReadReceivers(w.dir, config.FromEnvironment); err != nil {
 				return config.Usage("%v", err)
 			}
 			if len(arguments) > 0 {
@@ -228,7 +228,7 @@ func (w *watch) tell(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, archive.Close()) }()
-	teller, err := telling.Open(w.dir, os.Getenv)
+	teller, err := telling.Open(w.dir, config.FromEnvironment)
 	if err != nil {
 		return err
 	}
