@@ -138,10 +138,7 @@ func (s *schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 	if v.Status != notModified || !visited { // of what is archived
 		page.Status = uint16(v.Status)
 	}
-	page.Reason, page.Says = uint8(v.Reason), ""
-	if v.Reason != messages.Reason_NONE || v.Truncated || v.Rendered {
-		page.Says = messages.Says(v.Says)
-	}
+	page.Reason, page.Says = uint8(v.Reason), says(v)
 
 	ours := v.Reason == messages.Reason_NOT_ARCHIVED || v.Reason == messages.Reason_CANCELED // not the page's fault
 	if ours || passing(v) && int(page.Attempts) < s.o.Retries {
@@ -192,6 +189,14 @@ func (s *schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 	}
 	out.Page = page
 	return out, found
+}
+
+// says is what is kept of the words for a visit.
+func says(v *messages.PageVisited) string {
+	if v.Reason != messages.Reason_NONE || v.Truncated || v.Rendered {
+		return messages.Says(v.Says)
+	}
+	return ""
 }
 
 // awaits reports that the scripts of a page are still to be run, and notes when; else that they were, or never will be.

@@ -16,8 +16,8 @@ import (
 const (
 	killEvery = 12 // requests, between two that are killed: Chromium, Chromium, henro
 	killsMost = 9  // of one crawl
-	// lostWithin is how long before a kill of henro what came may not have been stored: a commit of the state is at most
-	// five seconds apart from the next (partition.DefaultOptions), behind the sync of the capture.
+	// lostWithin is how long before a kill of henro what came may not have been stored: the state is committed every
+	// five seconds (partition.DefaultOptions), behind the sync of the capture.
 	lostWithin = 6 * time.Second
 )
 

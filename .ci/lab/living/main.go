@@ -221,8 +221,8 @@ func (l *lab) unplayed(ctx context.Context, s *Site, dir string) error {
 		return fmt.Errorf("henro search --index: %w: %s", err, out)
 	}
 	out, err = exec.CommandContext(ctx, l.henro, "search", dir, "quinces").Output()
-	l.say(err == nil && strings.Contains(string(out), l.root(s)+"/ "), false, "%s: henro search finds what scripts wrote",
-		s.Name)
+	found := err == nil && strings.Contains(string(out), l.root(s)+"/ ")
+	l.say(found, false, "%s: henro search finds what scripts write", s.Name)
 	return nil
 }
 

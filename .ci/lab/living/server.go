@@ -190,8 +190,8 @@ func words(seed string) string {
 // Manners is what the log of the servers says of a crawl.
 type Manners struct {
 	Requests, Robots, Excluded, Guarded, Twice, Early int
-	Lost                                              int           // asked again, since a kill may have lost the answer …
-	Oldest                                            time.Duration // … that came so long before it at most
+	Lost                                              int           // asked again, since a kill may have lost it
+	Oldest                                            time.Duration // before the kill they came at most
 	Agents                                            []string
 	worst                                             []string // a few of each, for people
 }
