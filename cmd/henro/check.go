@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +40,8 @@ What was stored is logged, and the log has signed checkpoints. Whoever keeps one
 nothing was removed or altered since then, also by somebody who has the key of the log.
 
 Of a WACZ file, by whatever program, every part is compared with its digest, every record is read, every line of its
-index is followed, and its signature is verified. With --signer it must be signed by that key.`,
+index is followed, and its signature is verified; one of henro's is compared with the log in it, and by --since
+too. With --signer it must be signed by that key.`,
 		Example: "  henro check crawl\n  henro check --repair crawl\n  henro check --since kept/checkpoint crawl\n" +
 			"  henro check --signer MHYwEAYH… crawl.wacz",
 		Args: config.Takes(1, 1, "of which crawl? henro check crawl"),
@@ -51,7 +53,7 @@ index is followed, and its signature is verified. With --signer it must be signe
 			case isFile && repair:
 				return config.Usage("--repair: a WACZ file is not repaired; pack the crawl again: henro wacz DIR FILE")
 			case isFile:
-				return checkPackage(out, bar, arguments[0], signer)
+				return checkPackage(out, bar, arguments[0], signer, since)
 			case signer != "":
 				return config.Usage("--signer: want a WACZ file, %s is none", arguments[0])
 			}
@@ -94,13 +96,22 @@ index is followed, and its signature is verified. With --signer it must be signe
 	return cmd
 }
 
+// earlier reads the checkpoint of --since, if there is one.
+func earlier(since string) (*proof.Checkpoint, error) {
+	if since == "" {
+		return nil, nil
+	}
+	before, err := proof.ReadCheckpoint(since)
+	if err != nil {
+		err = config.Usage("--since: %v", err)
+	}
+	return before, err
+}
+
 func check(out io.Writer, bar *bar, dir, since string) error {
-	var before *proof.Checkpoint
-	if since != "" {
-		var err error
-		if before, err = proof.ReadCheckpoint(since); err != nil {
-			return config.Usage("--since: %v", err)
-		}
+	before, err := earlier(since)
+	if err != nil {
+		return err
 	}
 	r, err := audit.Check(dir, before, bar.show)
 	bar.end()
@@ -127,8 +138,12 @@ func check(out io.Writer, bar *bar, dir, since string) error {
 }
 
 // checkPackage verifies a WACZ file, whatever program wrote it.
-func checkPackage(out io.Writer, bar *bar, file, signer string) error {
-	r, err := audit.CheckPackage(file, signer, bar.show)
+func checkPackage(out io.Writer, bar *bar, file, signer, since string) error {
+	before, err := earlier(since)
+	if err != nil {
+		return err
+	}
+	r, err := audit.CheckPackage(file, signer, before, bar.show)
 	bar.end()
 	if err != nil {
 		return config.Usage("%v", err)
@@ -145,6 +160,12 @@ func checkPackage(out io.Writer, bar *bar, file, signer string) error {
 		fmt.Fprintf(out, "signed   for %q by a certificate, which henro does not verify\n", p.About.Domain)
 	default:
 		fmt.Fprintln(out, "signed   not at all")
+	}
+	for _, c := range r.Logs {
+		if c.Checkpoint != nil {
+			fmt.Fprintf(out, "log      %s until %s: %d records were compared\n", visible.Line(c.Path),
+				c.Checkpoint.At.UTC().Format(time.RFC3339), c.Records)
+		}
 	}
 	if p.Elsewhere > 0 {
 		fmt.Fprintf(out, "%d revisits refer to captures that are not in the package\n", p.Elsewhere)

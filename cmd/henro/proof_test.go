@@ -1,12 +1,14 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"errors"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -176,5 +178,48 @@ func TestACheckpointIsStampedOnDemand(t *testing.T) {
 	}
 	if asked != 1 {
 		t.Error(asked)
+	}
+}
+
+// A package has the log of its files, without the key: what was changed before it was packed is named too.
+func TestAPackageIsComparedWithTheLogInIt(t *testing.T) {
+	dir, file, kept := proven(t)
+	pack := filepath.Join(t.TempDir(), "a.wacz")
+	said(t, "wacz", dir, pack)
+	out := said(t, "check", "--since", kept, pack)
+	if !strings.Contains(out, "log      ") || !strings.HasSuffix(out, "clean\n") {
+		t.Errorf("%s", out)
+	}
+	z, err := zip.OpenReader(pack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for _, part := range z.File {
+		if path.Base(part.Name) == "key" {
+			t.Errorf("%s is packed", part.Name)
+		}
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[5] ^= 1
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	said(t, "wacz", dir, pack)
+	if out, err := command(t, "check", pack); err == nil || !strings.Contains(out, " at 0 was altered") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "proof")); err != nil {
+		t.Fatal(err)
+	}
+	said(t, "wacz", dir, pack)
+	if out, err := command(t, "check", pack); err != nil {
+		t.Errorf("without a log: %v: %s", err, out)
+	}
+	if out, err := command(t, "check", "--since", kept, pack); err == nil || !strings.Contains(out, "is not here") {
+		t.Errorf("%v: %s", err, out)
 	}
 }

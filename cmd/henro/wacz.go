@@ -20,6 +20,7 @@ import (
 	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/wacz"
+	"henro/store/proof/packed"
 )
 
 func newWACZCommand() *cobra.Command {
@@ -96,6 +97,9 @@ func exportWACZ(stdout, notes io.Writer, o wacz.Options, dir, path string) (err 
 		isSeed = func(url string) bool { u, err := weburl.Parse(url); return err == nil && u.RequestURI() == "/" }
 	}
 	o.Software = "henro/" + version
+	if o.Others, err = packed.Parts(folder); err != nil {
+		return err
+	}
 	if u, err := weburl.Parse(main); err == nil {
 		if p, err := archive.Closest(u, o.Now); err == nil {
 			o.Main = wacz.Page{URL: p.URL, At: p.At}

@@ -99,7 +99,7 @@ func (a *archive) close() {
 // check returns what is wrong.
 func (a *archive) check(since *Checkpoint) (faults []string) {
 	a.t.Helper()
-	_, err := Check(a.proof(), a.folder(), since, func(uint64, uint64) {},
+	_, err := Check(a.proof(), Folder(a.folder()), since, func(uint64, uint64) {},
 		func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) })
 	if err != nil {
 		a.t.Fatal(err)

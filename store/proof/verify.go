@@ -29,10 +29,48 @@ type Checked struct {
 // Fault is told of each thing that is not as it was logged.
 type Fault func(format string, args ...any)
 
+// Archive opens WARC files by name.
+type Archive interface {
+	Open(name string) (io.ReadSeekCloser, int64, error) // the file and how many bytes it has; fs.ErrNotExist
+	Holds(name string) bool                             // false: the file was never put here, which is no fault
+	Bytes() uint64                                      // of all files, about
+}
+
+// Folder is the archive in a folder. It is to hold every file that its logs name.
+type Folder string
+
+// Open opens a file.
+func (f Folder) Open(name string) (io.ReadSeekCloser, int64, error) {
+	file, err := os.Open(filepath.Join(string(f), name))
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, file.Close())
+	}
+	return file, info.Size(), nil
+}
+
+// Holds is true.
+func (f Folder) Holds(string) bool { return true }
+
+// Bytes counts those of all files.
+func (f Folder) Bytes() (all uint64) {
+	there, _ := warc.Files(string(f))
+	for _, path := range there {
+		if info, err := os.Stat(path); err == nil {
+			all += uint64(info.Size())
+		}
+	}
+	return all
+}
+
 // Check compares the logs in a folder with their checkpoints, and the WARC files of an archive with the logs. With
 // since, an earlier checkpoint, it looks whether the log goes on from that one, and whether what was logged by then is
 // still there. progress is told of bytes read. An error is one that is no fault of these files.
-func Check(dir, archive string, since *Checkpoint, progress func(done, all uint64), fault Fault) ([]Checked, error) {
+func Check(dir string, archive Archive, since *Checkpoint, progress func(done, all uint64),
+	fault Fault) ([]Checked, error) {
 	names, err := Logs(dir)
 	if err != nil {
 		return nil, err
@@ -42,13 +80,7 @@ func Check(dir, archive string, since *Checkpoint, progress func(done, all uint6
 		fault("proof: the log %s of the earlier checkpoint is not here: it was removed, or this is another archive",
 			since.Log)
 	}
-	var all, done uint64
-	there, _ := warc.Files(archive) // for the progress alone
-	for _, path := range there {
-		if info, err := os.Stat(path); err == nil {
-			all += uint64(info.Size())
-		}
-	}
+	done, all := uint64(0), archive.Bytes()
 	checked := make([]Checked, len(names))
 	for i, name := range names {
 		c := &check{archive: archive, dir: filepath.Join(dir, name), fault: fault,
@@ -88,10 +120,11 @@ func Logs(dir string) (names []string, err error) {
 // check compares one log.
 type check struct {
 	Checked
-	archive, dir string
-	since        *Checkpoint
-	fault        Fault
-	progress     func(bytes uint64)
+	archive  Archive
+	dir      string
+	since    *Checkpoint
+	fault    Fault
+	progress func(bytes uint64)
 
 	files  *files
 	said   tree                  // of the hashes in the tiles of level 0
@@ -374,9 +407,12 @@ func (c *check) leaf(at int64, l *Leaf) error {
 		}
 		return nil
 	}
+	if !c.archive.Holds(l.File) {
+		return nil
+	}
 	if c.now == nil || c.now.name != l.File {
 		c.settle()
-		c.now = open(filepath.Join(c.archive, l.File), l.File)
+		c.now = open(c.archive, l.File)
 	}
 	now := c.now
 	if !l.IsEnd {
@@ -406,7 +442,8 @@ func (c *check) settle() {
 // compared is a WARC file that is compared with its leaves.
 type compared struct {
 	name    string
-	file    *os.File
+	file    io.ReadSeekCloser
+	size    int64 // of the file
 	in      *bufio.Reader
 	at      int64 // of in
 	err     error // why it is not read
@@ -420,13 +457,13 @@ type compared struct {
 
 const maxRun = 100
 
-func open(path, name string) *compared {
+func open(archive Archive, name string) *compared {
 	c := &compared{name: name}
 	if isFile := filepath.Base(name) == name; !isFile {
 		c.err = errors.New("is no name of a WARC file")
 		return c
 	}
-	if c.file, c.err = os.Open(path); c.err == nil {
+	if c.file, c.size, c.err = archive.Open(name); c.err == nil {
 		c.in = bufio.NewReaderSize(c.file, 1<<18)
 	}
 	return c
@@ -528,17 +565,12 @@ func (c *compared) end(l *Leaf, fault Fault) {
 		c.lost(fault)
 		return
 	}
-	info, err := c.file.Stat()
-	if err != nil {
-		fault("%s: %v", l.File, unnamed(err))
-		return
-	}
-	if c.bytes > 0 && info.Size() == l.Length+c.shift-c.bytes {
+	if c.bytes > 0 && c.size == l.Length+c.shift-c.bytes {
 		c.removed(fault)
 	}
 	c.altered(fault)
-	if size := l.Length + c.shift; info.Size() != size {
-		fault("%s: has %d bytes, the log says %d", l.File, info.Size(), l.Length)
+	if c.size != l.Length+c.shift {
+		fault("%s: has %d bytes, the log says %d", l.File, c.size, l.Length)
 	}
 }
 

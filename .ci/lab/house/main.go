@@ -106,7 +106,8 @@ var rooms = map[string]int{
 	"slave/render/spoken":  86,
 	"slave/render/wanted":  83,
 	"slave/walls":          330,
-	"store/proof":          1_900,
+	"store/proof":          1_930,
+	"store/proof/packed":   120,
 	"store/archive/bucket": 650,
 }
 

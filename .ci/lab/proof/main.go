@@ -81,7 +81,7 @@ func code(arguments ...string) (int, []byte) {
 // logFaults are those that henro check says of the log of a crawl.
 func logFaults(dir string, since *proof.Checkpoint) (faults []string, err error) {
 	archive := filepath.Join(dir, "warc")
-	_, err = proof.Check(proof.Path(archive), archive, since, func(uint64, uint64) {},
+	_, err = proof.Check(proof.Path(archive), proof.Folder(archive), since, func(uint64, uint64) {},
 		func(format string, values ...any) { faults = append(faults, fmt.Sprintf(format, values...)) })
 	return faults, err
 }

@@ -10,6 +10,8 @@ import (
 	"henro/store/archive/wacz"
 	"henro/store/archive/warc"
 	"henro/store/fingerprint"
+	"henro/store/proof"
+	"henro/store/proof/packed"
 )
 
 // Package is what a WACZ file holds.
@@ -20,8 +22,9 @@ type Package struct {
 	Elsewhere int // revisits that refer to captures of other archives
 }
 
-// CheckPackage verifies a WACZ file, whatever program wrote it; with a signer, that it is signed by that key.
-func CheckPackage(file, signer string, progress Progress) (*Result, error) {
+// CheckPackage verifies a WACZ file, whatever program wrote it; with a signer, that it is signed by that key. since is
+// an earlier checkpoint of its log, or nil.
+func CheckPackage(file, signer string, since *proof.Checkpoint, progress Progress) (*Result, error) {
 	p, err := wacz.Open(file)
 	if err != nil {
 		return nil, err
@@ -40,8 +43,9 @@ func CheckPackage(file, signer string, progress Progress) (*Result, error) {
 	if signer != "" && (about.Signed == nil || about.Signed.PublicKey != signer) {
 		a.note("it is not signed by %s", signer)
 	}
+	r.Logs, err = packed.Check(p, since, func(done, all uint64) { progress("log", done, all) }, a.note)
 	r.take(&a, nil, 0)
-	return r, nil
+	return r, err
 }
 
 // packed reads all records of the WARC files, which any program may have written, and notes where they begin. It

@@ -54,9 +54,13 @@ type Options struct {
 	// BlockLines is how many lines of the index are packed together. Default 3000, the field's custom: some 300 kB to
 	// read for one look-up.
 	BlockLines int
+	Others     []Other // packed as they are
 	// Progress is called with the bytes packed so far; it may be nil.
 	Progress func(done, all int64)
 }
+
+// Other is a file that is packed beside what a WACZ has anyway.
+type Other struct{ Path, File string } // in the package; on disk
 
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options { return Options{Now: time.Now(), BlockLines: 3000} }
@@ -122,6 +126,11 @@ func Write(out io.Writer, dir string, m cdxj.Merged, lists Lists, o Options) err
 	if err := w.pages("extraPages", "extra", "Other pages", lists.Others); err != nil {
 		return err
 	}
+	for _, other := range o.Others {
+		if err := w.other(other); err != nil {
+			return err
+		}
+	}
 	if err := w.about(); err != nil {
 		return err
 	}
@@ -184,6 +193,18 @@ func (w *writer) archive(dir, name string) error {
 				return err
 			}
 		}
+	}))
+}
+
+func (w *writer) other(o Other) error {
+	return w.list(w.add(o.Path, zip.Deflate, func(to io.Writer) error {
+		f, err := os.Open(o.File)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		_, err = io.Copy(to, f)
+		return err
 	}))
 }
 
