@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -35,6 +36,7 @@ import (
 	"henro/master"
 	"henro/slave"
 	"henro/store/consensus"
+	"henro/store/report/changes"
 )
 
 func openAPI(t *testing.T) *openapi3.T {
@@ -150,6 +152,11 @@ func TestTheAPIIsAsDescribed(t *testing.T) {
 				of.Routes(), process.Routes(), config.Manual(), config.MasterRoutes(threeMasters{})), map[string]bool{}}
 			compareRoutes(t, doc, a.console.Patterns())
 			actortest.Pass(3 * time.Minute) // pages are visited, some fail
+			if err := changes.Append(filepath.Join(node.Options().Dir, changes.Folder), []changes.Change{{ID: "a",
+				Kinds: []string{"text"}, Why: []string{"b"}, PricesWent: []string{"1 €"}, Cut: true, Noise: 1,
+				Title: "c"}}); err != nil {
+				t.Error(err)
+			}
 			askAll(a, w.Seeds()[0])
 			for _, pattern := range a.console.Patterns() {
 				if !a.asked[pattern] && !strings.HasPrefix(pattern, "GET /debug/") {
@@ -199,6 +206,7 @@ func askAll(a *api, seed string) {
 	a.ask(http.StatusNotFound, "GET", "/api/log?node=nobody", nil)
 	a.ask(http.StatusOK, "GET", "/api/fetches", nil)
 	a.ask(http.StatusBadRequest, "GET", "/api/fetches?most=some", nil)
+	a.ask(http.StatusOK, "GET", "/api/changes?since=none", nil)
 	a.ask(http.StatusOK, "GET", "/api/trace?recent=true&rows=20", nil)
 	a.ask(http.StatusOK, "GET", "/api/trace?for=5s", nil)
 	a.ask(http.StatusBadRequest, "GET", "/api/trace?for=ever", nil)

@@ -43,7 +43,7 @@ var views = []*view{
 	{"missing", "/missing", "now", []string{"state", "lacking"}, 10 * time.Second, (*Dashboard).missing},
 	{"nodes", "/nodes", "nodes", []string{"state", "masters", "slaves"}, 2 * time.Second, (*Dashboard).nodes},
 	{"revisit", "/revisit", "revisit", []string{"state", "figures"}, 10 * time.Second, (*Dashboard).revisits},
-	{"changes", "/changes", "changes", []string{"state", "changes"}, 10 * time.Second, (*Dashboard).changed},
+	{"changes", "/changes", "changes", []string{"state", "changes"}, 2 * time.Second, (*Dashboard).changed},
 	{"log", "/log", "log", []string{"state", "lines"}, time.Second, (*Dashboard).log},
 	{"help", "/help", "help", []string{"state"}, 5 * time.Second,
 		func(*Dashboard, *http.Request, *page) (any, error) { return nil, nil }},
