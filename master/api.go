@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -18,8 +17,8 @@ import (
 	"henro/actors/console"
 	"henro/actors/floor"
 	"henro/actors/reading"
+	"henro/master/changefeed"
 	"henro/messages/weburl"
-	"henro/store/report/changes"
 )
 
 // Routes is the table of what a master answers over HTTP, beside what every process answers: JSON in, JSON out, errors
@@ -76,7 +75,7 @@ func (n *Node) Routes() []console.Route {
 			return n.Reading().Report(r.Context(), time.Now())
 		})},
 		{Pattern: "GET /api/fetches", Serve: get(n.getFetches)},
-		{Pattern: "GET /api/changes", AtOnce: changesAtOnce, Serve: n.getChanges},
+		{Pattern: "GET /api/changes", AtOnce: changefeed.AtOnce, Serve: changefeed.Serve(n.o.Dir)},
 		{Pattern: "GET /api/backup", AtOnce: 2, Serve: n.getBackup},
 	}
 }
@@ -165,42 +164,6 @@ func (n *Node) getFetches(r *http.Request) (any, error) {
 	}
 	fetches, err := n.Fetches(r.Context(), FetchesAsked{Most: most, Failed: r.FormValue("failed") == "true"})
 	return FetchesReported{fetches}, err
-}
-
-// changesAtOnce bounds how many follow the changes; after so many looks, some 15 seconds, an empty line shows whether
-// they are still there.
-const (
-	changesAtOnce = 16
-	changesLooks  = 75
-)
-
-var errCaughtUp = errors.New("all that there is was shown")
-
-// getChanges answers with what henro feed or henro watch found to have changed, each change a line of JSON: those
-// behind ?since=ID, and with ?follow=true on, as they come, until the reader goes.
-func (n *Node) getChanges(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	control, lines, looks := http.NewResponseController(w), json.NewEncoder(w), 0
-	follow := r.FormValue("follow") == "true"
-	since := r.FormValue("since")
-	if since == "" && !follow {
-		since = "all"
-	}
-	if control.Flush() != nil && follow {
-		return
-	}
-	// an error means that the reader is gone, or that the changes cannot be read, of which the answer ends
-	_ = changes.Follow(r.Context(), filepath.Join(n.o.Dir, changes.Folder), since, func(c *changes.Change) error {
-		return lines.Encode(c)
-	}, func() (err error) {
-		if !follow {
-			return errCaughtUp
-		}
-		if looks++; looks%changesLooks == 0 {
-			_, err = w.Write([]byte("\n"))
-		}
-		return cmp.Or(err, control.Flush())
-	})
 }
 
 // backupPace is how many bytes a second the reader of a backup must take at least. While it lasts the state cannot use

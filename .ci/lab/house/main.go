@@ -99,6 +99,7 @@ var rooms = map[string]int{
 	"cmd/telling":          550,
 	"cmd/watching":         580,
 	"store/report/news":    900,
+	"master/changefeed":    85,
 	"messages/posted":      312,
 	"slave/browser":        1_060,
 	"slave/render":         316,

@@ -8,7 +8,6 @@ package changes
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -104,52 +103,6 @@ func appendTo(dir, name string, all []Change) (err error) {
 
 // Recent returns the latest changes, the latest first, at most so many; none where none were found yet.
 func Recent(dir string, most int) ([]Change, error) { return recent(dir, LinesName, most) }
-
-// Bounds of Follow.
-const (
-	followEvery = 200 * time.Millisecond
-	followMost  = 10_000 // changes between two looks; of more the latest
-)
-
-// Follow shows each change behind the one with an id, the earliest first, and goes on as they come until the context
-// ends or visit returns an error. Without an id it begins with what comes; of one that is not known any more, with the
-// earliest of the latest 10,000. idle is called after each look.
-func Follow(ctx context.Context, dir, id string, visit func(*Change) error, idle func() error) error {
-	seen, size, begun := time.Time{}, int64(0), id != ""
-	for {
-		info, err := os.Stat(filepath.Join(dir, LinesName))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if err == nil && (!info.ModTime().Equal(seen) || info.Size() != size) {
-			seen, size = info.ModTime(), info.Size()
-			latest, err := Recent(dir, followMost)
-			if err != nil {
-				return err
-			}
-			end := slices.IndexFunc(latest, func(c Change) bool { return c.ID == id })
-			if end < 0 {
-				end = len(latest)
-			}
-			for i := end - 1; i >= 0 && begun; i-- {
-				if err := visit(&latest[i]); err != nil {
-					return err
-				}
-			}
-			if len(latest) > 0 {
-				id = latest[0].ID
-			}
-		}
-		if begun = true; idle() != nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(followEvery):
-		}
-	}
-}
 
 // RecentNoise returns what was held for noise lately, as Recent does.
 func RecentNoise(dir string, most int) ([]Change, error) { return recent(dir, NoiseName, most) }
