@@ -290,7 +290,7 @@ func TestTheSchemasHaveEveryField(t *testing.T) {
 		master.SeedsAnswer{}, master.HostPosted{}, reading.PageMissing{}, reading.Wholeness{},
 		master.AliasPosted{}, reading.AliasesReported{}, reading.URLRulesReported{}, master.URLRulePosted{},
 		master.RevisitPosted{}, master.RevisitAnswer{}, master.FetchesReported{}, master.ChangedPosted{},
-		master.ChangedAnswer{},
+		master.ChangedAnswer{}, changes.Change{},
 		figures.Report{}, slave.Counts{}, console.Problem{}, console.LogAnswer{}, console.TraceLine{},
 		floor.TraceEvent{}, floor.Row{}, consensus.Member{},
 	} {
