@@ -20,3 +20,16 @@ install() {
 	echo "$1 is missing: installing ${*:2}."
 	packages install -y -qq --no-install-recommends "${@:2}"
 }
+
+failed=0
+# holds TEXT COMMAND...: the verdict of a check, by what the command returns; failed is 1 once one has failed.
+holds() {
+	local text=$1
+	shift
+	if "$@"; then
+		echo "ok    $text"
+	else
+		echo "FAIL  $text"
+		failed=1
+	fi
+}

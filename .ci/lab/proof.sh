@@ -26,19 +26,6 @@ build "$bin" ./cmd/henro ./.ci/lab/fakeweb
 export TMPDIR=$dir
 proof() { "$dir/proof" -henro "$bin/henro" -count "$count" "$@" || failed=1; }
 
-failed=0
-# holds TEXT COMMAND...: the verdict, by what the command returns.
-holds() {
-	local text=$1
-	shift
-	if "$@"; then
-		echo "ok    $text"
-	else
-		echo "FAIL  $text"
-		failed=1
-	fi
-}
-
 silent() { "$@" >/dev/null 2>&1; }
 
 # --- crawls: one in one go, and one that was ended, killed and resumed, whose first checkpoint is kept

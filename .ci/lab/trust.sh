@@ -23,19 +23,6 @@ install chromium chromium
 bin=$dir/bin
 build "$bin" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave ./.ci/lab/fakeweb
 
-failed=0
-# holds TEXT COMMAND...: the verdict, by what the command returns.
-holds() {
-	local text=$1
-	shift
-	if "$@"; then
-		echo "ok    $text"
-	else
-		echo "FAIL  $text"
-		failed=1
-	fi
-}
-
 # background COMMAND...: runs until the lab ends; what it says is in $dir/said. The process is $started.
 background() {
 	"$@" >"$dir/said" 2>&1 &

@@ -16,7 +16,6 @@ import (
 
 	"henro/actors/figures"
 	"henro/actors/politeness"
-	"henro/actors/reading"
 	"henro/cmd/embedded/crawltest"
 	"henro/cmd/fakeweb"
 	"henro/master"
@@ -194,12 +193,8 @@ func checkVerdicts(t *testing.T, web *fakeweb.Web, hosts map[string]store.HostRe
 // crawl.json.
 func checkReport(t *testing.T, dir string, hosts map[string]store.HostRecord, pages map[string]store.Page) {
 	t.Helper()
-	state := crawltest.OpenState(t, dir)
-	defer state.Close()
-	crawl, err := reading.AtRest(state, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	crawl := crawltest.Open(t, dir)
+	defer crawl.Close()
 	r, err := crawl.Report(t.Context(), time.Now())
 	if err != nil {
 		t.Fatal(err)

@@ -115,11 +115,7 @@ func TestScriptsAreRunOnWhatIsArchived(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				dir, s := t.TempDir(), &shower{}
 				site, status := crawlLiving(t, dir, mode, s)
-				for url, n := range site.Asked {
-					if n != 1 {
-						t.Errorf("%s was asked for %d times", url, n)
-					}
-				}
+				site.AskedOnce(t)
 				for _, url := range []string{"/hidden", "/behind", "/more.json", "/last", "/then",
 					"http://b.example/api.json"} {
 					if site.Asked[url] == 0 {
@@ -165,11 +161,7 @@ func TestABrowserThatFailsCostsNoPage(t *testing.T) {
 					return nil
 				}}
 				site, _ := crawlLiving(t, dir, "auto", s)
-				for url, n := range site.Asked {
-					if n != 1 {
-						t.Errorf("%s was asked for %d times", url, n)
-					}
-				}
+				site.AskedOnce(t)
 				_, pages := crawltest.StateIn(t, dir)
 				page := pages["http://a.example/made"]
 				if is := page.Flags&store.Rendered != 0; is != want || page.LastVisit.IsZero() {

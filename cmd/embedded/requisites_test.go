@@ -3,18 +3,15 @@ package embedded_test
 import (
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"henro/actors/admission"
-	"henro/actors/reading"
 	"henro/cmd/embedded/crawltest"
 	"henro/master"
 	"henro/messages/outlink"
-	"henro/store"
 )
 
 // wholeSite is a site of two pages with what browsers load of them, on two more hosts.
@@ -79,16 +76,7 @@ func TestAPageIsFetchedWithWhatItIsMadeOf(t *testing.T) {
 							t.Fatal(err)
 						}
 					})
-					asked := []string{}
-					for url, n := range s.Asked {
-						if n != 1 {
-							t.Errorf("%s was asked for %d times", url, n)
-						}
-						if url != "/" && url != "/robots.txt" {
-							asked = append(asked, url)
-						}
-					}
-					slices.Sort(asked)
+					asked := s.AskedOnce(t)
 					want := strings.Fields(tt.asked)
 					slices.Sort(want)
 					if !slices.Equal(asked, want) {
@@ -121,17 +109,8 @@ func TestWhyOfARequisiteDoesNotNameTheScope(t *testing.T) {
 		dir := t.TempDir()
 		s := &crawltest.Site{Answer: answerWhole, Seed: "http://a.example/ depth=1"}
 		s.Crawl(t, dir, func(o *master.Options) { o.Hosts.Admission.Requisites = outlink.AllClasses })
-		o := store.DefaultOptions()
-		o.Partitions, o.ReadOnly = 0, true
-		state, err := store.OpenState(filepath.Join(dir, "state"), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer state.Close()
-		crawl, err := reading.AtRest(state, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		crawl := crawltest.Open(t, dir)
+		defer crawl.Close()
 		for url, says := range map[string]string{
 			"http://b.example/b.png":      "visited 2",
 			"http://b.example/no/way.png": "not visited: robots",

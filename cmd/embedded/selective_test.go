@@ -158,17 +158,7 @@ func TestWhatIsArchivedAndWhatIsFollowed(t *testing.T) {
 				dir := t.TempDir()
 				s := &crawltest.Site{Answer: crawltest.Pages(tt.pages)}
 				s.Crawl(t, dir, tt.change)
-				asked := []string{}
-				for path, n := range s.Asked {
-					if n != 1 {
-						t.Errorf("%s was asked for %d times", path, n)
-					}
-					if path != "/" && path != "/robots.txt" {
-						asked = append(asked, path)
-					}
-				}
-				slices.Sort(asked)
-				if !slices.Equal(asked, tt.asked) {
+				if asked := s.AskedOnce(t); !slices.Equal(asked, tt.asked) {
 					t.Errorf("asked for %q, want %q", asked, tt.asked)
 				}
 				if got := archived(t, dir); !slices.Equal(got, tt.archived) {

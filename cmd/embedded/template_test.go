@@ -2,7 +2,6 @@ package embedded_test
 
 import (
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/slave"
-	"henro/store"
 )
 
 // shopped crawls a shop of 200 pages for 30 days, at a visit an hour: lists that change every eight hours, and items
@@ -72,17 +70,8 @@ func shopped(t *testing.T, relief politeness.Relief) (versions, captured, lists,
 			}
 			versions += len(changes)
 		}
-		o := store.DefaultOptions()
-		o.Partitions, o.ReadOnly = 0, true
-		state, err := store.OpenState(filepath.Join(dir, "state"), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer state.Close()
-		crawl, err := reading.AtRest(state, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		crawl := crawltest.Open(t, dir)
+		defer crawl.Close()
 		found, err := crawl.Host(strings.TrimSuffix(web.Seeds()[0], "/"))
 		if err != nil {
 			t.Fatal(err)

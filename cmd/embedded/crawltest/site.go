@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -94,6 +95,22 @@ func (s *Site) Crawl(t *testing.T, dir string, change func(*master.Options)) mas
 	status := Run(t, e)
 	s.Did = e.Did
 	return status
+}
+
+// AskedOnce fails a test if a URL was asked for twice. It returns all but the root and robots.txt, sorted.
+func (s *Site) AskedOnce(t *testing.T) []string {
+	t.Helper()
+	asked := []string{}
+	for url, n := range s.Asked {
+		if n != 1 {
+			t.Errorf("%s was asked for %d times", url, n)
+		}
+		if url != "/" && url != "/robots.txt" {
+			asked = append(asked, url)
+		}
+	}
+	slices.Sort(asked)
+	return asked
 }
 
 // AskedBelow counts the URLs asked for that begin with a prefix.
