@@ -18,11 +18,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/gofrs/flock"
 
+	"henro/cmd/telling"
 	"henro/cmd/watch"
 	"henro/slave/pagetext"
 	"henro/store/archive/captures"
@@ -39,6 +41,9 @@ type Options struct {
 	Least    int      // letters that must have come or gone
 	Crawl    string   // its directory, where the rules of the reader are
 	Tell     func(c *changes.Change)
+
+	Receivers []*telling.Receiver // are sent what changed by Once and Follow
+	Says      io.Writer           // what cannot be sent is said there
 }
 
 // Feed tells the changes of one archive.
@@ -49,8 +54,9 @@ type Feed struct {
 	listed  map[string]bool // ids of the latest changes
 	seen    map[string]bool // WARC files that were looked at
 	// of WARC files that still grow, by name: where the record of the last change that was looked at begins
-	grown map[string]int64
-	lock  *flock.Flock
+	grown  map[string]int64
+	lock   *flock.Flock
+	teller *telling.Teller // nil: nothing is sent
 }
 
 // remembered is how many ids of changes are remembered from before a crash.
@@ -136,6 +142,17 @@ func (f *Feed) Pass(ctx context.Context) (count int, err error) {
 	return count, errors.Join(f.keep(), changes.WriteAtom(f.o.Dir, f.o.Name, time.Now()))
 }
 
+// Once is Pass; Send sends what it told.
+func (f *Feed) Once(ctx context.Context) (count int, err error) {
+	if f.teller, err = telling.Open(f.o.Crawl, f.o.Receivers); err != nil {
+		return 0, err
+	}
+	return f.Pass(ctx)
+}
+
+// Send sends what Once told.
+func (f *Feed) Send() error { return f.teller.Flush() }
+
 // tell compares pairs of captures and writes down what changed.
 func (f *Feed) tell(ctx context.Context, pairs []watch.Pair) (count int, err error) {
 	for begin := 0; begin < len(pairs); begin += 100 {
@@ -170,6 +187,9 @@ func (f *Feed) tell(ctx context.Context, pairs []watch.Pair) (count int, err err
 			if count++; f.o.Tell != nil {
 				f.o.Tell(&told[i])
 			}
+			if f.teller != nil {
+				f.teller.Tell(&told[i])
+			}
 		}
 		if ctx.Err() != nil {
 			return count, ctx.Err()
@@ -191,11 +211,19 @@ func (f *Feed) keep() error {
 const often = 200 * time.Millisecond
 
 // Follow makes a pass, and then tells each change as its capture is synced, until the context ends.
-func (f *Feed) Follow(ctx context.Context) error {
+func (f *Feed) Follow(ctx context.Context) (err error) {
+	if f.teller, err = telling.Open(f.o.Crawl, f.o.Receivers); err != nil {
+		return err
+	}
 	tail, err := watch.NewTail(f.archive)
 	if err != nil {
 		return err
 	}
+	var sends sync.WaitGroup
+	defer sends.Wait()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	sends.Go(func() { f.teller.Run(ctx, f.o.Says) })
 	finished, told, atom := true, 0, time.Time{}
 	for {
 		if finished {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -61,18 +60,18 @@ func (f *feedFlags) run(ctx context.Context, dir string, out, says io.Writer) (e
 		}
 		f.o.Prefixes[i] = u.String()
 	}
-	teller, err := telling.Open(dir, config.FromEnvironment)
-	if err != nil {
+	if f.o.Receivers, err = telling.ReadReceivers(dir, config.FromEnvironment); err != nil {
 		return config.Usage("%v", err)
 	}
 	if f.test {
-		return teller.Test(out)
+		return telling.Test(f.o.Receivers, out)
 	}
 	f.o.Crawl, f.o.Tell = dir, func(c *changes.Change) {
-		if teller.Tell(c); f.follow {
+		if f.follow {
 			fmt.Fprintln(out, c.Line())
 		}
 	}
+	f.o.Says = says
 	f.o.Dir, f.o.Name = filepath.Join(dir, changes.Folder), filepath.Base(filepath.Clean(dir))
 	archive, err := openArchive(dir, says)
 	if err != nil {
@@ -90,15 +89,12 @@ func (f *feedFlags) run(ctx context.Context, dir string, out, says io.Writer) (e
 	case f.dismiss != "" || f.keep != "":
 		return made.Teach(cmp.Or(f.dismiss, f.keep), f.dismiss != "", out)
 	case f.follow:
-		var sends sync.WaitGroup
-		sends.Go(func() { teller.Run(ctx, says) })
-		defer sends.Wait()
 		return made.Follow(ctx)
 	}
-	count, err := made.Pass(ctx)
+	count, err := made.Once(ctx)
 	if err == nil {
 		fmt.Fprintf(out, "%d changes more in %s\n", count, filepath.Join(f.o.Dir, changes.LinesName))
-		err = teller.Flush()
+		err = made.Send()
 	}
 	return err
 }

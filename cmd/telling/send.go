@@ -1,7 +1,6 @@
 package telling
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -69,16 +68,10 @@ type line struct {
 // cursors are kept: by name of receiver, the id of the last change that it was sent.
 type cursors map[string]string
 
-// Open reads the receivers of the crawl in dir, and which changes they have not been sent. A receiver that is new gets
-// what comes from now on.
-func Open(dir string, env func(string) string) (*Teller, error) {
-	receivers, err := ReadReceivers(dir, env)
-	if err != nil {
-		return nil, err
-	}
-	t := &Teller{folder: filepath.Join(dir, changes.Folder), now: time.Now}
-	guard := guardFor(receivers)
-	t.send = guard.send
+// Open finds which changes of the crawl in dir its receivers have not been sent. One that is new gets what comes from
+// now on.
+func Open(dir string, receivers []*Receiver) (*Teller, error) {
+	t := &Teller{folder: filepath.Join(dir, changes.Folder), now: time.Now, send: guardFor(receivers).send}
 	if len(receivers) == 0 {
 		return t, nil
 	}
@@ -135,7 +128,7 @@ func (t *Teller) Tell(c *changes.Change) {
 }
 
 func (l *line) take(c *changes.Change) {
-	if !l.pages(c.URL) {
+	if !l.pages.Has(c.URL) {
 		return
 	}
 	short := *c
@@ -206,7 +199,8 @@ func (t *Teller) step(l *line) error {
 		at := slices.IndexFunc(l.waits, func(c changes.Change) bool { return c.ID == l.last })
 		l.waits = slices.Delete(l.waits, 0, at+1)
 	}
-	noted := t.note(&sent{now.UTC(), l.Name, len(batch) + dropped, said})
+	noted := journal.AppendJSON(filepath.Join(t.folder, SendsName), journal.Options{Bytes: maxSends, Older: 1},
+		[]sent{{now.UTC(), l.Name, len(batch) + dropped, said}})
 	if err == nil {
 		return errors.Join(noted, t.keep())
 	}
@@ -219,15 +213,6 @@ type sent struct {
 	To      string    `json:"to"` // name of the receiver
 	Changes int       `json:"changes"`
 	Error   string    `json:"error,omitempty"`
-}
-
-func (t *Teller) note(s *sent) error {
-	j, err := journal.Open(filepath.Join(t.folder, SendsName), journal.Options{Bytes: maxSends, Older: 1})
-	if err != nil {
-		return err
-	}
-	err = j.Append(func(b *bytes.Buffer) error { return json.NewEncoder(b).Encode(s) })
-	return errors.Join(err, j.Close())
 }
 
 // Flush sends once what needs no gathering, for a process that does not stay.
@@ -260,15 +245,16 @@ func (t *Teller) keep() error {
 }
 
 // Test sends a message to each receiver.
-func (t *Teller) Test(out io.Writer) (err error) {
-	if len(t.lines) == 0 {
+func Test(receivers []*Receiver, out io.Writer) (err error) {
+	if len(receivers) == 0 {
 		return fmt.Errorf("no receiver is in %s", RulesName)
 	}
-	for _, l := range t.lines {
-		if bad := t.send(l.Receiver, "A test of henro", "Changes will be told here.\n"); bad != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %s", l.Name, l.hide(bad.Error())))
+	guard := guardFor(receivers)
+	for _, r := range receivers {
+		if bad := guard.send(r, "A test of henro", "Changes will be told here.\n"); bad != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %s", r.Name, r.hide(bad.Error())))
 		} else {
-			fmt.Fprintf(out, "%s was sent a message\n", l.Name)
+			fmt.Fprintf(out, "%s was sent a message\n", r.Name)
 		}
 	}
 	return err

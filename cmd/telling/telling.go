@@ -7,6 +7,7 @@ package telling
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,13 +17,14 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode"
 
 	"go.yaml.in/yaml/v3"
 
 	"henro/actors/revisit"
-	"henro/messages/weburl"
+	"henro/master/window"
+	"henro/messages/visible"
 	"henro/store/report/changes"
+	"henro/store/report/news"
 )
 
 // RulesName is the name of the file of receivers in the directory of a crawl.
@@ -50,11 +52,10 @@ type Receiver struct {
 	Quiet   string `yaml:"quiet"`   // 22:00-07:00, in the machine's zone: gathered meanwhile
 	Most    int    `yaml:"most"`    // messages an hour at most; what is above is gathered
 
-	url         string
-	pages       func(url string) bool
-	every       time.Duration
-	quiet       bool
-	begins, end time.Duration // of quiet, since midnight
+	url   string
+	pages news.Pages
+	every time.Duration
+	quiet window.Hours
 }
 
 // ReadReceivers reads the receivers of a crawl; there are none without a file.
@@ -126,8 +127,8 @@ func (r *Receiver) settle(dir string, env func(string) string) (err error) {
 	if _, err := sender(r.url); err != nil {
 		return fmt.Errorf("%s", r.hide(err.Error()))
 	}
-	if r.pages, err = matcher(r.Pages); err != nil {
-		return err
+	if r.pages, err = news.ParsePages(cmp.Or(r.Pages, "*")); err != nil {
+		return fmt.Errorf("pages %q: %w", r.Pages, err)
 	}
 	if r.Every != "" {
 		if r.every, err = revisit.ParseSpan(r.Every); err != nil {
@@ -135,16 +136,11 @@ func (r *Receiver) settle(dir string, env func(string) string) (err error) {
 		}
 	}
 	if r.Quiet != "" {
-		var from, to time.Time
-		begins, end, _ := strings.Cut(r.Quiet, "-")
-		from, err = time.Parse("15:04", strings.TrimSpace(begins))
-		if err == nil {
-			to, err = time.Parse("15:04", strings.TrimSpace(end))
+		hours, err := window.Daily(r.Quiet, time.Local)
+		if err != nil {
+			return fmt.Errorf("quiet %w", err)
 		}
-		if err != nil || from.Equal(to) {
-			return fmt.Errorf("quiet %q: want 22:00-07:00", r.Quiet)
-		}
-		r.quiet, r.begins, r.end = true, sinceMidnight(from), sinceMidnight(to)
+		r.quiet = window.Hours{hours}
 	}
 	if r.Most < 0 || r.Most > 3600 {
 		return fmt.Errorf("most %d: want 1 to 3600 messages an hour", r.Most)
@@ -153,10 +149,6 @@ func (r *Receiver) settle(dir string, env func(string) string) (err error) {
 		r.Most = mostDefault
 	}
 	return nil
-}
-
-func sinceMidnight(t time.Time) time.Duration {
-	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute
 }
 
 func hasPassword(text string) bool {
@@ -185,41 +177,12 @@ func secret(dir, name string) (string, error) {
 	return string(bytes.TrimSpace(text)), err
 }
 
-// matcher reads which pages are meant.
-func matcher(pages string) (func(string) bool, error) {
-	prefix, begins := strings.CutSuffix(pages, "*")
-	switch {
-	case pages == "" || pages == "*":
-		return func(string) bool { return true }, nil
-	case !strings.Contains(pages, "://") && !begins:
-		return func(text string) bool {
-			u, err := weburl.Parse(text)
-			return err == nil && u.Hostname() == strings.ToLower(pages)
-		}, nil
-	case begins:
-		return func(text string) bool { return strings.HasPrefix(text, prefix) }, nil
-	}
-	u, err := weburl.Parse(pages)
-	if err != nil {
-		return nil, fmt.Errorf("pages: %w", err)
-	}
-	return func(text string) bool { return text == u.String() }, nil
-}
-
-// isQuiet reports whether nothing is sent at this time of the day, and until when.
+// isQuiet reports whether nothing is sent at a moment, and until when.
 func (r *Receiver) isQuiet(now time.Time) (until time.Time, quiet bool) {
-	if !r.quiet {
+	if len(r.quiet) == 0 || !r.quiet.Open(now) {
 		return time.Time{}, false
 	}
-	at := sinceMidnight(now)
-	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
-	switch {
-	case r.begins < r.end && at >= r.begins && at < r.end, r.begins > r.end && at < r.end:
-		return midnight.Add(r.end), true
-	case r.begins > r.end && at >= r.begins:
-		return midnight.AddDate(0, 0, 1).Add(r.end), true
-	}
-	return time.Time{}, false
+	return r.quiet.Turn(now), true
 }
 
 // hide takes what may be secret in the URL out of a text.
@@ -244,10 +207,7 @@ func (r *Receiver) hide(text string) string {
 			}
 		}
 	}
-	if len(text) > 500 {
-		text = strings.ToValidUTF8(text[:500], "") + "…"
-	}
-	return text
+	return cut(text, 500)
 }
 
 // Bounds of one message: mail servers and chats take less than this.
@@ -281,15 +241,15 @@ func message(all []changes.Change, dropped int) (title, text string) {
 
 // plain is one line of what a page says, without what steers a terminal, a mail or a chat.
 func plain(text string, most int) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {
-			return ' '
-		}
-		return r
-	}, text)
+	text = visible.Line(text)
 	text = strings.NewReplacer("@", "@\u200b", "<", "‹", ">", "›").Replace(text) // nobody is called, nothing is markup
+	return strings.TrimSpace(cut(text, most))
+}
+
+// cut bounds the bytes of a text.
+func cut(text string, most int) string {
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
-	return strings.TrimSpace(text)
+	return text
 }

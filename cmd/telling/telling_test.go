@@ -57,7 +57,12 @@ func teller(t *testing.T, dir, rules string, now *time.Time) *Teller {
 	if err := os.WriteFile(filepath.Join(dir, RulesName), []byte(rules), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	told, err := Open(dir, func(name string) string { return map[string]string{"TO": "ntfy://ntfy.sh/teas"}[name] })
+	env := map[string]string{"TO": "ntfy://ntfy.sh/teas"}
+	receivers, err := ReadReceivers(dir, func(name string) string { return env[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, err := Open(dir, receivers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +241,7 @@ func TestTheGuardOfAddressesHolds(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	told := teller(t, dir, fmt.Sprintf("- name: hook\n  to: generic%s?disabletls=yes\n",
 		strings.TrimPrefix(server.URL, "http")), &now)
-	err := told.Test(io.Discard)
+	err := Test([]*Receiver{told.lines[0].Receiver}, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "private: true") || len(h.takes()) != 0 {
 		t.Error(err)
 	}

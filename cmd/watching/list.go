@@ -18,6 +18,7 @@ import (
 
 	"henro/actors/revisit"
 	"henro/messages/weburl"
+	"henro/store/report/news"
 )
 
 // Bounds of a list.
@@ -30,21 +31,8 @@ const (
 type Page struct {
 	URL   weburl.URL
 	Every time.Duration // 0: the timetable decides
-	Rule  Rule
+	Rule  news.Rule     // beside its pages
 }
-
-// Rule is what a list says of a page, in the words of watch.yaml.
-type Rule struct {
-	Pages  string   `yaml:"pages"`
-	Watch  []string `yaml:"watch,omitempty"`
-	Leave  []string `yaml:"leave,omitempty"`
-	Ignore []string `yaml:"ignore,omitempty"`
-	Come   []string `yaml:"come,omitempty"`
-	Learn  *bool    `yaml:"learn,omitempty"` // false where selectors are given: these say what matters
-}
-
-// says reports that it says something.
-func (r *Rule) says() bool { return len(r.Watch)+len(r.Leave)+len(r.Ignore)+len(r.Come) > 0 }
 
 // List is a list of pages. Each is in it once.
 type List struct {
@@ -96,9 +84,9 @@ func (l *List) add(p Page) error {
 	case len(l.Pages) == maxPages:
 		return fmt.Errorf("more than %d pages", maxPages)
 	}
-	l.known[name], p.Rule.Pages = true, name
+	l.known[name], p.Rule.Pages = true, news.Pages(name)
 	if len(p.Rule.Watch) > 0 {
-		p.Rule.Learn = new(bool)
+		p.Rule.Learn = new(bool) // false: selectors say what matters
 	}
 	l.Pages = append(l.Pages, p)
 	return nil
@@ -265,7 +253,7 @@ func (w *exportedWatch) every() (every time.Duration) {
 }
 
 // rule says in words of watch.yaml what can be said in them.
-func (w *exportedWatch) rule(l *List) (r Rule) {
+func (w *exportedWatch) rule(l *List) (r news.Rule) {
 	selectors := func(all []string, to *[]string) {
 		for _, s := range all {
 			s = strings.TrimPrefix(strings.TrimSpace(s), "css:")

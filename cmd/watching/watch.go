@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,9 +59,11 @@ LIST is a file, or - for standard input: a page a line, behind which may stand "
 				return err
 			}
 			w.dir = s.Crawl.Dir
-			if _, err := telling.ReadReceivers(w.dir, config.FromEnvironment); err != nil {
+			receivers, err := telling.ReadReceivers(w.dir, config.FromEnvironment)
+			if err != nil {
 				return config.Usage("%v", err)
 			}
+			w.receivers = receivers
 			if len(arguments) > 0 {
 				if err := w.read(cmd, arguments[0]); err != nil {
 					return err
@@ -99,6 +100,8 @@ type watch struct {
 	open Open
 	list *List
 	says io.Writer
+
+	receivers []*telling.Receiver
 }
 
 // read reads the list; pages that were watched and are not in it are excluded from now on.
@@ -173,9 +176,10 @@ func (l *List) writeRules(dir string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	var rules []Rule
+	var rules []news.Rule
 	for i := range l.Pages {
-		if r := &l.Pages[i].Rule; r.says() {
+		r := &l.Pages[i].Rule
+		if len(r.Watch)+len(r.Leave)+len(r.Ignore)+len(r.Come) > 0 {
 			rules = append(rules, *r)
 		}
 	}
@@ -228,23 +232,14 @@ func (w *watch) tell(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, archive.Close()) }()
-	teller, err := telling.Open(w.dir, config.FromEnvironment)
-	if err != nil {
-		return err
-	}
 	f, err := feed.Open(feed.Options{Crawl: w.dir, Dir: filepath.Join(w.dir, changes.Folder),
-		Name: filepath.Base(filepath.Clean(w.dir)),
-		Tell: func(c *changes.Change) {
-			fmt.Fprintln(out, c.Line())
-			teller.Tell(c)
-		}}, archive)
+		Name:      filepath.Base(filepath.Clean(w.dir)),
+		Receivers: w.receivers, Says: w.says,
+		Tell: func(c *changes.Change) { fmt.Fprintln(out, c.Line()) }}, archive)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	var sends sync.WaitGroup
-	sends.Go(func() { teller.Run(ctx, w.says) })
-	defer sends.Wait()
 	return f.Follow(ctx)
 }
 

@@ -38,11 +38,7 @@ func Parse(text string) (Window, error) {
 	if !w.setDays(strings.ToLower(words[0])) {
 		return w, fmt.Errorf("%q are no days: %w", words[0], ErrWindow)
 	}
-	from, to, ok := strings.Cut(words[1], "-")
-	var ok1, ok2 bool
-	w.from, ok1 = minuteOf(from)
-	w.to, ok2 = minuteOf(to)
-	if !ok || !ok1 || !ok2 || w.from == w.to || w.from == day {
+	if !w.setHours(words[1]) {
 		return w, fmt.Errorf("%q are no hours: %w", words[1], ErrWindow)
 	}
 	var err error
@@ -50,6 +46,24 @@ func Parse(text string) (Window, error) {
 		return w, fmt.Errorf("%q is no time zone: %w", words[2], ErrWindow)
 	}
 	return w, nil
+}
+
+// Daily reads hours that are the same each day, such as 22:00-07:00.
+func Daily(hours string, zone *time.Location) (Window, error) {
+	w := Window{text: hours, zone: zone}
+	if !w.setDays("daily") || !w.setHours(hours) {
+		return w, fmt.Errorf("%q are no hours: want 22:00-07:00", hours)
+	}
+	return w, nil
+}
+
+// setHours reads a span of the day.
+func (w *Window) setHours(text string) bool {
+	from, to, ok := strings.Cut(text, "-")
+	var ok1, ok2 bool
+	w.from, ok1 = minuteOf(from)
+	w.to, ok2 = minuteOf(to)
+	return ok && ok1 && ok2 && w.from != w.to && w.from != day
 }
 
 // setDays reads daily, or days and spans of days with commas between them.

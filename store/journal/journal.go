@@ -8,6 +8,7 @@ package journal
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -96,6 +97,21 @@ func (j *Journal) Append(write func(*bytes.Buffer) error) error {
 		return j.Flush()
 	}
 	return nil
+}
+
+// AppendJSON opens a file, writes each value to it as a line of JSON, and syncs and closes it.
+func AppendJSON[T any](path string, o Options, all []T) (err error) {
+	j, err := Open(path, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	for i := range all {
+		if err := j.Append(func(b *bytes.Buffer) error { return json.NewEncoder(b).Encode(&all[i]) }); err != nil {
+			return err
+		}
+	}
+	return j.Sync()
 }
 
 // Flush writes what is in memory. What cannot be written is dropped, since no line of a journal is worth the crawl.

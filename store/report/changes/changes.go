@@ -84,21 +84,11 @@ func Append(dir string, all []Change) error { return appendTo(dir, LinesName, al
 // AppendNoise writes down what was held for noise.
 func AppendNoise(dir string, all []Change) error { return appendTo(dir, NoiseName, all) }
 
-func appendTo(dir, name string, all []Change) (err error) {
+func appendTo(dir, name string, all []Change) error {
 	if len(all) == 0 {
 		return nil
 	}
-	j, err := journal.Open(filepath.Join(dir, name), journal.Options{Bytes: maxLines, Older: 1})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, j.Close()) }()
-	for i := range all {
-		if err := j.Append(func(b *bytes.Buffer) error { return json.NewEncoder(b).Encode(&all[i]) }); err != nil {
-			return err
-		}
-	}
-	return j.Sync()
+	return journal.AppendJSON(filepath.Join(dir, name), journal.Options{Bytes: maxLines, Older: 1}, all)
 }
 
 // Recent returns the latest changes, the latest first, at most so many; none where none were found yet.

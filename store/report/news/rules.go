@@ -30,17 +30,17 @@ const (
 
 // Rule is what a reader wants to know of some pages.
 type Rule struct {
-	Pages  string   `yaml:"pages"`  // a URL, all that begin with what stands before a *, or a host
-	Watch  []string `yaml:"watch"`  // CSS selectors: only of what lies in these; none: of the main text
-	Leave  []string `yaml:"leave"`  // CSS selectors of what is left out
-	Ignore []string `yaml:"ignore"` // RE2 patterns: what matches is taken out of each block
-	Least  int      `yaml:"least"`  // letters that must have changed
-	Come   []string `yaml:"come"`   // one of these words must have come, whatever its case …
-	Go     []string `yaml:"go"`     // … or one of these have gone
+	Pages  Pages    `yaml:"pages"`            // a URL, all that begin with what stands before a *, or a host
+	Watch  []string `yaml:"watch,omitempty"`  // CSS selectors: only of what lies in these; none: of the main text
+	Leave  []string `yaml:"leave,omitempty"`  // CSS selectors of what is left out
+	Ignore []string `yaml:"ignore,omitempty"` // RE2 patterns: what matches is taken out of each block
+	Least  int      `yaml:"least,omitempty"`  // letters that must have changed
+	Come   []string `yaml:"come,omitempty"`   // one of these words must have come, whatever its case …
+	Go     []string `yaml:"go,omitempty"`     // … or one of these have gone
 	// false: not of links, of pictures; all that changes is told, whatever the record says
-	Links    *bool `yaml:"links"`
-	Pictures *bool `yaml:"pictures"`
-	Learn    *bool `yaml:"learn"`
+	Links    *bool `yaml:"links,omitempty"`
+	Pictures *bool `yaml:"pictures,omitempty"`
+	Learn    *bool `yaml:"learn,omitempty"`
 
 	watch, leave []cascadia.SelectorGroup
 	ignore       []*regexp.Regexp
@@ -99,9 +99,11 @@ func parseRule(n *yaml.Node) (*Rule, error) {
 	if err := n.Decode(r); err != nil {
 		return nil, errors.New(strings.ReplaceAll(err.Error(), "yaml: unmarshal errors:\n  ", ""))
 	}
-	if err := r.normalise(); err != nil {
+	pages, err := ParsePages(string(r.Pages))
+	if err != nil {
 		return nil, fmt.Errorf("line %d: pages %q: %w", n.Line, r.Pages, err)
 	}
+	r.Pages = pages
 	return r, nil
 }
 
@@ -139,32 +141,37 @@ func (r *Rule) checkWords(key, value *yaml.Node) error {
 	return nil
 }
 
-// normalise brings the pages of a rule into the one form of URLs.
-func (r *Rule) normalise() error {
-	begin, all := strings.CutSuffix(r.Pages, "*")
+// Pages names pages: a URL, all whose URLs begin with what stands before a * at its end, or a host.
+type Pages string
+
+// ParsePages reads such a name, and brings it into the one form of URLs.
+func ParsePages(text string) (Pages, error) {
+	begin, all := strings.CutSuffix(text, "*")
 	switch {
-	case r.Pages == "*":
-		return nil
-	case r.Pages == "":
-		return errors.New("want a URL, one that ends in *, a host, or * for all")
+	case text == "*":
+		return "*", nil
+	case text == "":
+		return "", errors.New("want a URL, one that ends in *, a host, or * for all")
 	case !strings.Contains(begin, "://"):
 		if strings.Contains(begin, "/") || all {
-			return errors.New("want https:// or http:// before it")
+			return "", errors.New("want https:// or http:// before it")
 		}
-		if _, err := weburl.Parse("https://" + begin + "/"); err != nil {
-			return err
-		}
-		r.Pages = strings.ToLower(begin)
-		return nil
+		_, err := weburl.Parse("https://" + begin + "/")
+		return Pages(strings.ToLower(begin)), err
 	}
 	u, err := weburl.Parse(begin)
-	if err != nil {
-		return err
+	if all {
+		return Pages(u.String() + "*"), err
 	}
-	if r.Pages = u.String(); all {
-		r.Pages += "*"
-	}
-	return nil
+	return Pages(u.String()), err
+}
+
+// Has reports whether a page is among those named. url is in the form of package weburl.
+func (p Pages) Has(url string) bool {
+	_, rest, _ := strings.Cut(url, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	begin, all := strings.CutSuffix(string(p), "*")
+	return url == string(p) || host == string(p) || all && strings.HasPrefix(url, begin)
 }
 
 // For returns the rule for a page, the most exact of those that hold for it; nil: none does. url is in the form of
@@ -173,13 +180,8 @@ func (rs *Rules) For(url string) *Rule {
 	if rs == nil {
 		return nil
 	}
-	_, rest, _ := strings.Cut(url, "://")
-	host, _, _ := strings.Cut(rest, "/")
-	for _, r := range rs.all {
-		begin, all := strings.CutSuffix(r.Pages, "*")
-		if url == r.Pages || host == r.Pages || all && strings.HasPrefix(url, begin) {
-			return r
-		}
+	if i := slices.IndexFunc(rs.all, func(r *Rule) bool { return r.Pages.Has(url) }); i >= 0 {
+		return rs.all[i]
 	}
 	return nil
 }
