@@ -17,7 +17,9 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"henro/actors/known"
 	"henro/actors/reading"
+	"henro/actors/revisit"
 	"henro/cmd/config"
 	"henro/cmd/embedded"
 	"henro/cmd/feed"
@@ -252,7 +254,10 @@ func (w *watch) order(ctx context.Context, node *master.Node) {
 	for tries := 1; len(wanted) > 0 && sleep(ctx, retry); tries++ {
 		left := wanted[:0]
 		for _, posted := range wanted {
-			_, err := node.Revisit(ctx, posted)
+			needed, err := isNeeded(node.Reading(), posted)
+			if err == nil && needed {
+				_, err = node.Revisit(ctx, posted)
+			}
 			if err != nil {
 				left = append(left, posted)
 			}
@@ -263,6 +268,20 @@ func (w *watch) order(ctx context.Context, node *master.Node) {
 		}
 		wanted = left
 	}
+}
+
+// isNeeded reports whether an order would change anything: each has all pages of a partition looked through.
+func isNeeded(crawl *reading.Crawl, posted *master.RevisitPosted) (bool, error) {
+	pages, err := revisit.ParsePattern(posted.Pages)
+	if err != nil {
+		return false, err
+	}
+	disk := crawl.State.Partitions[crawl.State.PartitionOf(pages.Host())]
+	rules, err := known.Intervals(disk, pages.Host())
+	has := slices.ContainsFunc(rules, func(r revisit.Rule) bool {
+		return r.Pages == pages && (posted.Auto || r.Every == posted.Every)
+	})
+	return has == posted.Auto, err
 }
 
 // orders are those for the hosts of the list: what was ordered before is taken back, then one for all pages of a host

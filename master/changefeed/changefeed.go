@@ -56,6 +56,7 @@ func Serve(dir string) http.HandlerFunc {
 const (
 	followEvery = 200 * time.Millisecond
 	followMost  = 10_000 // changes between two looks; of more the latest
+	followFew   = 100    // are read first
 )
 
 // Follow shows each change behind the one with an id, the earliest first, and goes on as they come until the context
@@ -70,11 +71,14 @@ func Follow(ctx context.Context, dir, id string, visit func(*changes.Change) err
 		}
 		if err == nil && (!info.ModTime().Equal(seen) || info.Size() != size) {
 			seen, size = info.ModTime(), info.Size()
-			latest, err := changes.Recent(dir, followMost)
-			if err != nil {
-				return err
+			var latest []changes.Change
+			end := -1
+			for most := followFew; end < 0 && most <= followMost; most *= followMost / followFew {
+				if latest, err = changes.Recent(dir, most); err != nil {
+					return err
+				}
+				end = slices.IndexFunc(latest, func(c changes.Change) bool { return c.ID == id })
 			}
-			end := slices.IndexFunc(latest, func(c changes.Change) bool { return c.ID == id })
 			if end < 0 {
 				end = len(latest)
 			}

@@ -171,8 +171,8 @@ func Lengths(dir string) map[string]int64 {
 		}
 		f := files{log, last.Size}
 		_ = f.groups(func(g group) bool {
-			if end, err := f.leaf(g.end - 1); err == nil && lengths[g.file] == 0 {
-				lengths[g.file] = end.Length
+			if _, later := lengths[g.file]; !later {
+				lengths[g.file] = g.bytes
 			}
 			return true
 		})

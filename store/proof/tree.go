@@ -149,6 +149,7 @@ func (f *files) leaf(i int64) (Leaf, error) {
 type group struct {
 	file       string
 	begin, end int64
+	bytes      int64 // of the file
 }
 
 // groups shows the files of the log, the last one first, until visit returns false: behind the leaves of a file stands
@@ -163,7 +164,7 @@ func (f *files) groups(visit func(group) bool) error {
 		if !end.IsEnd || begin < 0 {
 			return fmt.Errorf("leaf %d: does not end a file", at-1)
 		}
-		if !visit(group{end.File, begin, at}) {
+		if !visit(group{end.File, begin, at, end.Length}) {
 			return nil
 		}
 		at = begin
