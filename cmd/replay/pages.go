@@ -70,8 +70,7 @@ func (s *Server) interior(w http.ResponseWriter, r *http.Request) error {
 	case strings.HasPrefix(path, "/capture/"):
 		return s.describe(w, r)
 	case path == "/static/replay.css" || path == "/static/replay.js" ||
-		path == "/static/missing.js" ||
-		path == "/static/icon.svg":
+		path == "/static/missing.js" || path == "/static/icon.svg":
 		http.ServeFileFS(w, r, static, path[1:])
 		return nil
 	case path == "/favicon.ico":
@@ -200,8 +199,7 @@ func (s *Server) search(query, after string) (rows []row, next string, incomplet
 	}
 	if prefix != "" {
 		err = s.archive.Lines(max(prefix, after), func(line []byte) bool {
-			return bytes.HasPrefix(line,
-				[]byte(prefix)) && take(line)
+			return bytes.HasPrefix(line, []byte(prefix)) && take(line)
 		})
 		if err != nil || len(rows) > 0 {
 			return rows, next, false, err

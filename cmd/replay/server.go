@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"henro/actors/console"
+	"henro/cmd/replay/cdx"
 	"henro/cmd/replay/origin"
 	"henro/cmd/replay/posts"
 	"henro/messages/weburl"
@@ -176,6 +177,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var err error
 	if strings.HasPrefix(r.Host, "localhost") {
 		redirect(w, "http://"+s.own+path, http.StatusTemporaryRedirect)
+	} else if cdx.Is(r.URL.Path) {
+		err = cdx.Answer(w, r, s.archive.Lines)
 	} else if rest, ok := strings.CutPrefix(path, "/web/"); ok {
 		err = s.web(w, r, rest)
 	} else if rest, ok := strings.CutPrefix(path, "/timegate/"); ok {
@@ -199,8 +202,7 @@ func (s *Server) captures(w http.ResponseWriter, r *http.Request) {
 	if !asks && !admitted(w, r, isShown) || s.share(w, r) {
 		return
 	}
-	path := target(r)
-	dest := r.Header.Get("Sec-Fetch-Dest")
+	path, dest := target(r), r.Header.Get("Sec-Fetch-Dest")
 	within, isOwn := strings.CutPrefix(path, inside+"/")
 	if isOwn {
 		w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin") // the page of an error has no origin

@@ -93,6 +93,7 @@ var parsers = map[string]bool{"slave/links.Document": true}
 var rooms = map[string]int{
 	"actors/living":        1_372,
 	"cmd/proving":          140,
+	"cmd/replay/cdx":       813,
 	"cmd/replay/origin":    126,
 	"cmd/replay/posts":     78,
 	"cmd/watch":            450,
