@@ -14,40 +14,12 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/minio/minio-go/v7"
 
 	"henro/store/archive/bucket"
 	"henro/store/archive/cdxj"
 )
-
-// BucketOptions say which bucket of which store, and who asks.
-type BucketOptions struct {
-	bucket.Where
-	Transport http.RoundTripper // nil: that of the client, which obeys no proxy but that of the environment
-	// Piece is what one request carries, and what is repeated when it fails. Default 16 MB; S3 wants 5 MB at least, and
-	// takes 10,000.
-	Piece int64
-	// PieceFor is how long one request may take. Default 2 min: 16 MB at 140 kB/s.
-	PieceFor time.Duration
-}
-
-// DefaultBucketOptions returns the defaults.
-func DefaultBucketOptions() BucketOptions {
-	return BucketOptions{Piece: 16 << 20, PieceFor: pieceFor}
-}
-
-// Validate says what is wrong with o.
-func (o *BucketOptions) Validate() error {
-	switch {
-	case o.Endpoint == "" || o.Bucket == "" || o.Credentials == nil:
-		return errors.New("collect: no endpoint, bucket or credentials")
-	case o.Piece < 5<<20 || o.PieceFor <= 0:
-		return errors.New("collect: S3 takes pieces of 5 MB and more; times must be above 0")
-	}
-	return nil
-}
 
 // Bucket is a bucket of a store that speaks S3.
 //
@@ -56,31 +28,24 @@ func (o *BucketOptions) Validate() error {
 // object is read back and its SHA-256 compared, since digests of an object in pieces mean something else in every
 // store, and not every store has them.
 type Bucket struct {
-	o    BucketOptions
+	// Piece is what one request carries, and what is repeated when it fails, in bytes. Default 16 MB; S3 wants 5 MB at
+	// least, and takes 10,000.
+	Piece int64
+
+	bucket.Where
 	core *minio.Core
 }
 
 // NewBucket returns a bucket. It is not asked for anything yet.
-func NewBucket(o BucketOptions) (*Bucket, error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	core, err := minio.NewCore(o.Endpoint, &minio.Options{
-		Creds: o.Credentials, Secure: o.Secure, Region: o.Region, Transport: o.Transport,
-		MaxRetries: 1, // the Sender waits and tries again, and says so
-	})
-	if err != nil {
-		return nil, fmt.Errorf("collect: %w", err)
-	}
-	return &Bucket{o, core}, nil
+func NewBucket(where bucket.Where) (*Bucket, error) {
+	core, err := minio.NewCore(where.Endpoint, &minio.Options{Creds: where.Credentials, Secure: where.Secure,
+		Region: where.Region, MaxRetries: 1}) // the Sender waits and tries again, and says so
+	return &Bucket{16 << 20, where, core}, err
 }
-
-// String is the address of the bucket.
-func (b *Bucket) String() string { return b.o.String() }
 
 // Check asks for what Bring needs. An error that the store itself gives, and that waiting does not mend, is ErrRefused.
 func (b *Bucket) Check(ctx context.Context) error {
-	_, err := b.core.ListMultipartUploads(ctx, b.o.Bucket, b.o.Prefix, "", "", "", 1)
+	_, err := b.core.ListMultipartUploads(ctx, b.Bucket, b.Prefix, "", "", "", 1)
 	response := minio.ToErrorResponse(err)
 	if err == nil || response.Code == minio.NoSuchUpload {
 		return nil
@@ -96,24 +61,29 @@ func (b *Bucket) Check(ctx context.Context) error {
 // digestKey is where an object says what it should be: x-amz-meta-henro-sha256.
 const digestKey = "Henro-Sha256"
 
-// Bring is that of a Place. A WARC file's index comes behind it, since nobody reads the file whole to make one there.
+// Bring is that of a Place. A WARC file's index comes behind it, since nobody reads the file whole to make one there,
+// and the digests of both at last: whoever reads the bucket sees by these that both are whole.
 func (b *Bucket) Bring(ctx context.Context, file *File) error {
 	if err := b.bring(ctx, file); err != nil {
 		return err
 	}
-	path := cdxj.Path(file.File.Name())
+	path, seal := cdxj.Path(file.here.Name()), bucket.Seal(file.SHA256, file.Name)
 	index, err := open(path, filepath.Base(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
+	if err == nil {
+		defer index.here.Close()
+		index.made, seal = true, seal+bucket.Seal(index.SHA256, index.Name)
+		err = b.bring(ctx, index)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	defer index.Close()
-	return b.bring(ctx, index)
+	sum := sha256.Sum256([]byte(seal))
+	return b.bring(ctx, &File{ReaderAt: strings.NewReader(seal), Name: file.Name + bucket.SealSuffix,
+		Size: int64(len(seal)), SHA256: hex.EncodeToString(sum[:]), made: true})
 }
 
 func (b *Bucket) bring(ctx context.Context, file *File) error {
-	key := path.Join(b.o.Prefix, file.Name)
+	key := path.Join(b.Prefix, file.Name)
 	for range maxTries {
 		whole, err := b.compare(ctx, key, file)
 		if err != nil {
@@ -133,18 +103,18 @@ func (b *Bucket) bring(ctx context.Context, file *File) error {
 	return b.explain(err)
 }
 
-// compare reads the object back and reports whether it is the file. An object that is not, and was not brought for this
-// file, is ErrConflict.
+// compare reads the object back and reports whether it is the file. An object that is neither the file nor the
+// beginning of it, as some stores have it after they died, and was not brought for this file, is ErrConflict.
 func (b *Bucket) compare(ctx context.Context, key string, file *File) (whole bool, err error) {
-	info, err := b.core.StatObject(ctx, b.o.Bucket, key, minio.StatObjectOptions{})
+	info, err := b.core.StatObject(ctx, b.Bucket, key, minio.StatObjectOptions{})
 	if minio.ToErrorResponse(err).Code == minio.NoSuchKey {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	if info.Size == file.Size {
-		body, _, _, err := b.core.GetObject(ctx, b.o.Bucket, key, minio.GetObjectOptions{})
+	if info.Size <= file.Size {
+		body, _, _, err := b.core.GetObject(ctx, b.Bucket, key, minio.GetObjectOptions{})
 		if err != nil {
 			return false, err
 		}
@@ -155,8 +125,11 @@ func (b *Bucket) compare(ctx context.Context, key string, file *File) (whole boo
 		if sum == file.SHA256 && size == file.Size {
 			return true, nil
 		}
+		if here, _, err := digest(io.NewSectionReader(file, 0, size)); err != nil || sum == here {
+			return false, err
+		}
 	}
-	if info.UserMetadata[digestKey] != file.SHA256 {
+	if !file.made && info.UserMetadata[digestKey] != file.SHA256 {
 		return false, fmt.Errorf("%w: %s", ErrConflict, key)
 	}
 	return false, nil
@@ -169,14 +142,14 @@ func (b *Bucket) options(file *File) minio.PutObjectOptions {
 
 // upload brings a file up, in one request if it is small.
 func (b *Bucket) upload(ctx context.Context, key string, file *File) error {
-	if file.Size <= b.o.Piece {
+	if file.Size <= b.Piece {
 		p, err := b.piece(file, 0)
 		if err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(ctx, b.o.PieceFor)
+		ctx, cancel := context.WithTimeout(ctx, pieceFor)
 		defer cancel()
-		_, err = b.core.PutObject(ctx, b.o.Bucket, key, p, p.Size(), base64.StdEncoding.EncodeToString(p.md5),
+		_, err = b.core.PutObject(ctx, b.Bucket, key, p, p.Size(), base64.StdEncoding.EncodeToString(p.md5),
 			hex.EncodeToString(p.sha256), b.options(file))
 		return err
 	}
@@ -185,22 +158,22 @@ func (b *Bucket) upload(ctx context.Context, key string, file *File) error {
 		return err
 	}
 	if upload == "" {
-		if upload, err = b.core.NewMultipartUpload(ctx, b.o.Bucket, key, b.options(file)); err != nil {
+		if upload, err = b.core.NewMultipartUpload(ctx, b.Bucket, key, b.options(file)); err != nil {
 			return err
 		}
 	}
 	var parts []minio.CompletePart
-	for number := 1; int64(number-1)*b.o.Piece < file.Size; number++ {
+	for number := 1; int64(number-1)*b.Piece < file.Size; number++ {
 		part, err := b.part(ctx, key, upload, file, number, there[number])
 		if err != nil {
 			return err
 		}
 		parts = append(parts, part)
 	}
-	if _, err = b.core.CompleteMultipartUpload(ctx, b.o.Bucket, key, upload, parts, b.options(file)); err != nil {
+	if _, err = b.core.CompleteMultipartUpload(ctx, b.Bucket, key, upload, parts, b.options(file)); err != nil {
 		// What cannot be put together is begun again by the next try, and costs no storage meanwhile.
 		if response := minio.ToErrorResponse(err); response.StatusCode >= 400 && response.StatusCode < 500 {
-			err = errors.Join(err, b.core.AbortMultipartUpload(ctx, b.o.Bucket, key, upload))
+			err = errors.Join(err, b.core.AbortMultipartUpload(ctx, b.Bucket, key, upload))
 		}
 	}
 	return err
@@ -213,7 +186,7 @@ type piece struct {
 }
 
 func (b *Bucket) piece(file *File, offset int64) (*piece, error) {
-	size := min(b.o.Piece, file.Size-offset)
+	size := min(b.Piece, file.Size-offset)
 	m, s := md5.New(), sha256.New()
 	if _, err := io.Copy(io.MultiWriter(m, s), io.NewSectionReader(file, offset, size)); err != nil {
 		return nil, err
@@ -224,14 +197,14 @@ func (b *Bucket) piece(file *File, offset int64) (*piece, error) {
 // part brings one piece up, unless it is there.
 func (b *Bucket) part(ctx context.Context, key, upload string, file *File, number int,
 	there minio.ObjectPart) (minio.CompletePart, error) {
-	p, err := b.piece(file, int64(number-1)*b.o.Piece)
+	p, err := b.piece(file, int64(number-1)*b.Piece)
 	if err != nil {
 		return minio.CompletePart{}, err
 	}
 	if there.Size != p.Size() || strings.Trim(there.ETag, `"`) != hex.EncodeToString(p.md5) {
-		ctx, cancel := context.WithTimeout(ctx, b.o.PieceFor)
+		ctx, cancel := context.WithTimeout(ctx, pieceFor)
 		defer cancel()
-		there, err = b.core.PutObjectPart(ctx, b.o.Bucket, key, upload, number, p, p.Size(), minio.PutObjectPartOptions{
+		there, err = b.core.PutObjectPart(ctx, b.Bucket, key, upload, number, p, p.Size(), minio.PutObjectPartOptions{
 			Md5Base64: base64.StdEncoding.EncodeToString(p.md5), Sha256Hex: hex.EncodeToString(p.sha256),
 			DisableContentSha256: true, // once for the piece, not for each 64 kB of it, which not every store knows
 		})
@@ -243,7 +216,7 @@ func (b *Bucket) part(ctx context.Context, key, upload string, file *File, numbe
 func (b *Bucket) unfinished(ctx context.Context, key string) (upload string, parts map[int]minio.ObjectPart,
 	err error) {
 	// The name of a file is the beginning of no other, so all uploads below it are its own.
-	list, err := b.core.ListMultipartUploads(ctx, b.o.Bucket, key, "", "", "", 1000)
+	list, err := b.core.ListMultipartUploads(ctx, b.Bucket, key, "", "", "", 1000)
 	if minio.ToErrorResponse(err).Code == minio.NoSuchUpload {
 		return "", nil, nil // what some stores say when there is none
 	}
@@ -260,7 +233,7 @@ func (b *Bucket) unfinished(ctx context.Context, key string) (upload string, par
 	}
 	parts = map[int]minio.ObjectPart{}
 	for marker, more := 0, true; more; {
-		page, err := b.core.ListObjectParts(ctx, b.o.Bucket, key, upload, marker, 1000)
+		page, err := b.core.ListObjectParts(ctx, b.Bucket, key, upload, marker, 1000)
 		if err != nil {
 			return "", nil, fmt.Errorf("list the pieces of an unfinished upload: %w", err)
 		}
@@ -278,5 +251,5 @@ func (b *Bucket) explain(err error) error {
 	if err == nil || errors.Is(err, ErrConflict) || errors.Is(err, ErrDigest) {
 		return err
 	}
-	return fmt.Errorf("%v at %s: %w%s", b, b.o.Endpoint, err, bucket.Hint(err))
+	return fmt.Errorf("%v at %s: %w%s", b.Where, b.Endpoint, err, bucket.Hint(err))
 }

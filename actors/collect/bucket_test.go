@@ -3,6 +3,7 @@ package collect_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +24,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"henro/actors/collect"
+	"henro/store/archive/bucket"
 	"henro/store/archive/cdxj"
 )
 
@@ -83,21 +85,19 @@ func (s *s3) object(t *testing.T, name string) []byte {
 	return data
 }
 
+func (s *s3) where() bucket.Where {
+	return bucket.Where{Endpoint: s.Listener.Addr().String(), Region: "us-east-1", Bucket: "archive", Prefix: "crawl",
+		Credentials: credentials.NewStaticV4("key", "secret", "")}
+}
+
 // sender sends to the store as a slave does that was started just now.
-func (s *s3) sender(t *testing.T, dir string, change func(*collect.BucketOptions)) *collect.Sender {
+func (s *s3) sender(t *testing.T, dir string) *collect.Sender {
 	t.Helper()
-	o := collect.DefaultBucketOptions()
-	o.Endpoint, o.Secure, o.Region, o.Bucket, o.Prefix = s.Listener.Addr().String(), false, "us-east-1", "archive",
-		"crawl"
-	o.Credentials = credentials.NewStaticV4("key", "secret", "")
-	o.Piece = 5 << 20
-	if change != nil {
-		change(&o)
-	}
-	bucket, err := collect.NewBucket(o)
+	bucket, err := collect.NewBucket(s.where())
 	if err != nil {
 		t.Fatal(err)
 	}
+	bucket.Piece = 5 << 20
 	return sender(t, dir, nil, func(o *collect.SenderOptions) { o.Place = bucket })
 }
 
@@ -107,7 +107,8 @@ func large(t *testing.T, dir, name string) []byte {
 	data := make([]byte, 5<<20+1000)
 	rand.NewChaCha8([32]byte{}).Read(data)
 	path := filepath.Join(dir, name)
-	if err := errors.Join(os.WriteFile(path, data, 0o600), os.WriteFile(cdxj.Path(path), nil, 0o600)); err != nil {
+	err := errors.Join(os.WriteFile(path, data, 0o600), os.WriteFile(cdxj.Path(path), []byte(name), 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
 	return data
@@ -185,11 +186,15 @@ func TestABucketHasAFileBeforeItIsGoneHere(t *testing.T) {
 				s.at, s.fault = at, fault(s)
 				var failed []error
 				for pass := 1; ; pass++ {
-					n, err := s.sender(t, dir, nil).Pass(t.Context())
+					n, err := s.sender(t, dir).Pass(t.Context())
 					here, _ := os.ReadFile(filepath.Join(dir, name))
 					whole := bytes.Equal(s.object(t, name), data)
 					if !bytes.Equal(here, data) && !whole {
 						t.Fatalf("request %d, pass %d: the file is whole nowhere", at, pass)
+					}
+					if index := s.object(t, "henro-1.cdxj"); s.object(t, name+".sha256") != nil &&
+						(!whole || string(index) != name) {
+						t.Fatalf("request %d, pass %d: a seal before what it seals", at, pass)
 					}
 					if err == nil && n == 1 {
 						break
@@ -228,12 +233,12 @@ func TestPiecesThatArrivedAreNotSentAgain(t *testing.T) {
 		}
 		store.ServeHTTP(w, r)
 	})
-	if _, err := s.sender(t, dir, nil).Pass(ctx); err == nil {
+	if _, err := s.sender(t, dir).Pass(ctx); err == nil {
 		t.Fatal("the first pass went well")
 	}
 	s.store = store
 	s.requests = nil
-	if n, err := s.sender(t, dir, nil).Pass(t.Context()); n != 1 || err != nil {
+	if n, err := s.sender(t, dir).Pass(t.Context()); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	if slices.Contains(s.requests, "PUT piece 1") || !slices.Contains(s.requests, "PUT piece 2") {
@@ -263,7 +268,7 @@ func TestAFileThatIsWholeAtTheLastTryIsThere(t *testing.T) {
 			bytes.NewReader(slices.Repeat([]byte("x"), len(data))), int64(len(data)), nil); err != nil {
 			t.Fatal(err)
 		}
-		_, err := s.sender(t, dir, nil).Pass(t.Context())
+		_, err := s.sender(t, dir).Pass(t.Context())
 		_, here := os.Stat(filepath.Join(dir, "henro-1.warc.gz"))
 		if (err == nil) != want || (here != nil) != want || !want && !errors.Is(err, collect.ErrDigest) {
 			t.Errorf("after %d bad readings: %v, here: %v; %q", bad, err, here, s.requests)
@@ -281,7 +286,7 @@ func TestAnotherObjectOfTheNameIsNotWrittenOver(t *testing.T) {
 		int64(len(other)), nil); err != nil {
 		t.Fatal(err)
 	}
-	n, err := s.sender(t, dir, nil).Pass(t.Context())
+	n, err := s.sender(t, dir).Pass(t.Context())
 	if n != 1 || !errors.Is(err, collect.ErrConflict) {
 		t.Errorf("%d sent, %v", n, err)
 	}
@@ -290,6 +295,39 @@ func TestAnotherObjectOfTheNameIsNotWrittenOver(t *testing.T) {
 	}
 	if here, _ := os.ReadFile(filepath.Join(dir, "henro-1.warc.gz")); !bytes.Equal(here, data) {
 		t.Error("the file is gone")
+	}
+}
+
+// TestASealComesLast: the index and the digests of both are behind a WARC file, and whatever a try before them, or a
+// store that died, has left is replaced, but not what is another's.
+func TestASealComesLast(t *testing.T) {
+	const name, index, seal = "henro-1.warc.gz", "henro-1.cdxj", "henro-1.warc.gz.sha256"
+	for at, left := range map[string]string{"": "", name: "beginning", index: "made in another way",
+		seal: "of another index"} {
+		s, dir := newS3(t), t.TempDir()
+		data := large(t, dir, name)
+		if left == "beginning" {
+			left = string(data[:4<<20])
+		}
+		if at != "" {
+			if _, err := s.backend.PutObject("archive", "crawl/"+at,
+				map[string]string{"Last-Modified": time.Now().UTC().Format(http.TimeFormat)},
+				strings.NewReader(left), int64(len(left)), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lines, err := os.ReadFile(filepath.Join(dir, index))
+		if n, failed := s.sender(t, dir).Pass(t.Context()); n != 1 || err != nil || failed != nil {
+			t.Fatal(at, n, err, failed)
+		}
+		want := fmt.Sprintf("%x  %s\n%x  %s\n", sha256.Sum256(data), name, sha256.Sum256(lines), index)
+		if got := string(s.object(t, seal)); got != want || !bytes.Equal(s.object(t, name), data) ||
+			!bytes.Equal(s.object(t, index), lines) {
+			t.Errorf("%s: the seal is %q, want %q", at, got, want)
+		}
+		if last := s.requests[len(s.requests)-2:]; fmt.Sprint(last) != "[HEAD GET]" {
+			t.Errorf("%s: the last requests are %q", at, last)
+		}
 	}
 }
 
@@ -310,10 +348,7 @@ func TestErrorsOfAStoreSayWhatToDo(t *testing.T) {
 			w.WriteHeader(c.status)
 			fmt.Fprintf(w, "<Error><Code>%s</Code><Message>%s.</Message></Error>", code, code)
 		}))
-		o := collect.DefaultBucketOptions()
-		o.Endpoint, o.Secure, o.Region, o.Bucket, o.Credentials = server.Listener.Addr().String(), false, "us-east-1",
-			"archive", credentials.NewStaticV4("key", "secret", "")
-		bucket, err := collect.NewBucket(o)
+		bucket, err := collect.NewBucket((&s3{Server: server}).where())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -198,7 +198,7 @@ func TestALyingReceiverGetsNoFileRemoved(t *testing.T) {
 	}
 	defer f.Close()
 	digest := fmt.Sprintf("%x", sha256.Sum256([]byte("page")))
-	file := &collect.File{File: f, Name: "henro-1.warc.gz", Size: 4, SHA256: digest}
+	file := &collect.File{ReaderAt: f, Name: "henro-1.warc.gz", Size: 4, SHA256: digest}
 	whole, nothing := collect.State{Size: 4, Whole: true, SHA256: digest}, collect.State{}
 	for sentence, c := range map[string]struct {
 		get, put collect.State

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"context"
+	"io"
 	"os"
 )
 
@@ -15,10 +16,12 @@ type Place interface {
 
 // File is a finished file of an archive.
 type File struct {
-	*os.File
+	io.ReaderAt
 	Name   string // without folders
 	Size   int64
-	SHA256 string // in hexadecimal digits
+	SHA256 string   // in hexadecimal digits
+	here   *os.File // nil: it is in memory
+	made   bool     // of another file, and perhaps not in the same way each time: what was brought before is replaced
 }
 
 // open opens a file and computes its digest.
@@ -27,7 +30,7 @@ func open(path, name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	file := &File{File: f, Name: name}
+	file := &File{ReaderAt: f, here: f, Name: name}
 	if file.SHA256, file.Size, err = digest(f); err != nil {
 		f.Close()
 		return nil, err

@@ -114,14 +114,14 @@ func (s *Sender) send(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("collect %s: %w", name, err)
 	}
-	defer file.Close()
+	defer file.here.Close()
 	if err := s.o.Place.Bring(ctx, file); err != nil {
 		return err
 	}
 	// The index first: a file without one is found by the next start, an index without its file is not. And again: the
 	// start of an Archivist takes the file for one that has no index yet, and may have made it meanwhile.
 	index := cdxj.Path(path)
-	err = errors.Join(file.Close(), os.Remove(index), os.Remove(path))
+	err = errors.Join(file.here.Close(), os.Remove(index), os.Remove(path))
 	if again := os.Remove(index); !errors.Is(again, fs.ErrNotExist) {
 		err = errors.Join(err, again)
 	}

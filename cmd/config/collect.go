@@ -106,12 +106,12 @@ func FindBucket(address string) (bucket.Where, error) {
 }
 
 // bucket is the way to a store that speaks S3.
-func (c *Collect) bucket(ctx context.Context, log *logrus.Entry) (_ collect.Place, err error) {
-	o := collect.DefaultBucketOptions()
-	if o.Where, err = FindBucket(c.To); err != nil {
+func (c *Collect) bucket(ctx context.Context, log *logrus.Entry) (collect.Place, error) {
+	where, err := FindBucket(c.To)
+	if err != nil {
 		return nil, err
 	}
-	place, err := collect.NewBucket(o)
+	place, err := collect.NewBucket(where)
 	if err != nil {
 		return nil, err
 	}

@@ -24,8 +24,8 @@ func newCheckCommand() *cobra.Command {
 	var repair bool
 	var signer, since string
 	cmd := &cobra.Command{
-		Use:   "check DIR|FILE.wacz",
-		Short: "Verify the state and the WARC files of a crawl that is not running, or a WACZ file",
+		Use:   "check DIR|FILE.wacz|s3://BUCKET/FOLDER",
+		Short: "Verify the state and the WARC files of a crawl that is not running, a WACZ file, or a bucket",
 		Long: `Read the whole state of a crawl and compare its tables with each other; read every record of its WARC
 files and compare their indexes with them, both ways; and look for the record of every captured page. What is damaged
 is listed, and the exit code is 4. Without --repair only WARC files that a killed process left open are repaired.
@@ -41,7 +41,9 @@ nothing was removed or altered since then, also by somebody who has the key of t
 
 Of a WACZ file, by whatever program, every part is compared with its digest, every record is read, every line of its
 index is followed, and its signature is verified; one of henro's is compared with the log in it, and by --since
-too. With --signer it must be signed by that key.`,
+too. With --signer it must be signed by that key.
+
+Of a bucket every object is read once: records, indexes, and the digests that were written when they were brought.`,
 		Example: "  henro check crawl\n  henro check --repair crawl\n  henro check --since kept/checkpoint crawl\n" +
 			"  henro check --signer MHYwEAYH… crawl.wacz",
 		Args: config.Takes(1, 1, "of which crawl? henro check crawl"),
@@ -58,8 +60,7 @@ too. With --signer it must be signed by that key.`,
 				return config.Usage("--signer: want a WACZ file, %s is none", arguments[0])
 			}
 			if far := strings.HasPrefix(arguments[0], bucket.Scheme); !repair && far {
-				return config.Usage("%s: a bucket is checked where its files are; --repair brings its index up to date",
-					arguments[0])
+				return checkBucket(cmd, bar, arguments[0])
 			} else if far {
 				return index(cmd, arguments[0])
 			} else if !repair {
@@ -135,6 +136,20 @@ func check(out io.Writer, bar *bar, dir, since string) error {
 	}
 	proof.Print(out, r.Logs, before, r.Altered)
 	return verdict(out, r)
+}
+
+func checkBucket(cmd *cobra.Command, bar *bar, address string) error {
+	where, err := config.FindBucket(address)
+	if err != nil {
+		return err
+	}
+	c, err := bucket.Check(cmd.Context(), where, bar.show)
+	bar.end()
+	if err != nil {
+		return err
+	}
+	c.Print(cmd.OutOrStdout())
+	return verdict(cmd.OutOrStdout(), &audit.Result{Problems: c.Problems, Count: c.Count, Advice: bucket.Advice})
 }
 
 // checkPackage verifies a WACZ file, whatever program wrote it.

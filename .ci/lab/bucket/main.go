@@ -1,0 +1,365 @@
+// Command bucket crawls real sites with slaves whose archive lives in a bucket, ends slaves, the master and the store at
+// random moments, and measures that every capture is in the bucket once and none is missing.
+//
+//	bucket -stores DIR -sites DIR [-store rclone|versitygw] [-kills N] [-seed N] [-dir DIR]
+//
+// -stores has the programs of .ci/lab/s3, which are not of henro's making, -sites what docs.sh serves. When so many
+// processes died, the master is asked to end, and the slaves after it. Then the bucket is read by a client of its own
+// into the folder of the crawl, and judged there: henro check must find every page that the state calls captured, each
+// record and each index clean; no record may be in two objects; and nothing may be left with the slaves.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"henro/.ci/lab/process"
+	"henro/master"
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
+)
+
+const (
+	slaves      = 3
+	bucketName  = "archive"
+	folder      = "crawl"
+	archive     = "s3://" + bucketName + "/" + folder
+	key, secret = "henro-lab", "a-secret-of-the-lab"
+	mostEnd     = 5 * time.Minute // for the slaves to send what is left
+)
+
+// lab is one crawl.
+type lab struct {
+	stores, sites, store, dir, bin string
+	kills                          int
+	seed                           uint64
+	every                          time.Duration
+	delay, size                    string
+	slaveFlags                     string
+
+	ctx                  context.Context
+	rnd                  *rand.Rand
+	group                process.Group
+	gossip, actors, api  string
+	at                   string // address of the store
+	master, storeProcess *process.Process
+	slaves               [slaves]*process.Process
+	killed               map[string]int
+	most                 int64 // bytes of WARC files that a slave had at once
+}
+
+func main() {
+	l := &lab{killed: map[string]int{}}
+	flag.StringVar(&l.stores, "stores", "", "folder of rclone and versitygw")
+	flag.StringVar(&l.sites, "sites", "", "what docs.sh serves")
+	flag.StringVar(&l.store, "store", "rclone", "rclone or versitygw")
+	flag.IntVar(&l.kills, "kills", 30, "processes to kill")
+	flag.Uint64Var(&l.seed, "seed", uint64(time.Now().UnixNano()), "of all randomness")
+	flag.DurationVar(&l.every, "every", 4*time.Second, "mean time between two kills")
+	flag.StringVar(&l.delay, "delay", "20ms", "politeness interval")
+	flag.StringVar(&l.size, "size", "4MB", "--warc-size of the slaves")
+	flag.StringVar(&l.slaveFlags, "slave-flags", "", "more flags of the slaves, with spaces between them")
+	flag.StringVar(&l.dir, "dir", "", "keep what the crawl leaves here; default: removed unless something fails")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := l.run(ctx); err != nil {
+		fmt.Fprintf(os.Stderr, "bucket: %v; everything is left in %s; repeat with -seed %d\n", err, l.dir, l.seed)
+		os.Exit(1)
+	}
+}
+
+func (l *lab) path(name string) string { return filepath.Join(l.dir, name) }
+
+func (l *lab) run(ctx context.Context) (err error) {
+	temporary := l.dir == ""
+	if temporary {
+		if l.dir, err = os.MkdirTemp("", "henro-bucket"); err != nil {
+			return err
+		}
+	}
+	if l.dir, err = filepath.Abs(l.dir); err != nil {
+		return err
+	}
+	l.ctx, l.rnd, l.bin = ctx, rand.New(rand.NewPCG(l.seed, 1)), l.path("bin")
+	if err := os.MkdirAll(l.path("store/"+bucketName), 0o755); err != nil {
+		return err
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-o", l.bin+"/", "./cmd/henro", "./cmd/henro-master",
+		"./cmd/henro-slave")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("build: %w", err)
+	}
+	l.group.Dir = l.dir
+	defer l.group.End()
+	began := time.Now()
+	if err := l.start(); err != nil {
+		return err
+	}
+	if err := l.murder(); err != nil {
+		return err
+	}
+	if err := l.end(); err != nil {
+		return err
+	}
+	fmt.Printf("crawl     %s, seed %d, %v: killed %v; a slave had %.1f MB of WARC files at most\n", l.store, l.seed,
+		time.Since(began).Round(time.Second), l.killed, float64(l.most)/1e6)
+	if err := l.judge(); err != nil {
+		return err
+	}
+	if temporary {
+		return os.RemoveAll(l.dir)
+	}
+	return nil
+}
+
+func (l *lab) start() error {
+	for _, to := range []*string{&l.gossip, &l.actors, &l.api, &l.at} {
+		var err error
+		if *to, err = process.FreePort(); err != nil {
+			return err
+		}
+	}
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret,
+		"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": "http://" + l.at} {
+		if err := os.Setenv(name, value); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(l.startStore(), l.startMaster()); err != nil {
+		return err
+	}
+	for i := range l.slaves {
+		if err := l.startSlave(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lab) startStore() (err error) {
+	arguments := []string{"s3", "--addr", l.at, "--auth-key", key + "," + secret, "--config", os.DevNull, "--cache-dir",
+		l.path("cache"), l.path("store")}
+	if l.store == "versitygw" {
+		arguments = []string{"--access", key, "--secret", secret, "--port", l.at, "posix", l.path("store")}
+	}
+	l.storeProcess, err = l.group.Start("store", filepath.Join(l.stores, l.store), arguments...)
+	return err
+}
+
+func (l *lab) startMaster() (err error) {
+	flags, err := os.ReadFile(filepath.Join(l.sites, "flags.txt"))
+	if err != nil {
+		return err
+	}
+	arguments := append([]string{"--name", "master", "--gossip", l.gossip, "--actors", l.actors, "--listen-http", l.api,
+		"--dir", l.path("crawl"), "--seeds", filepath.Join(l.sites, "seeds.txt"), "--allow-private", "--delay", l.delay,
+		"--depth", "-1", "--fetch-timeout", "6s"}, strings.Fields(string(flags))...)
+	l.master, err = l.group.Start("master", l.bin+"/henro-master", arguments...)
+	return err
+}
+
+func (l *lab) startSlave(i int) (err error) {
+	name := fmt.Sprintf("slave%d", i)
+	l.slaves[i], err = l.group.Start(name, l.bin+"/henro-slave", append([]string{"--join", l.gossip, "--name", name,
+		"--dir", l.path(name), "--gossip", "127.0.0.1:0", "--actors", "127.0.0.1:0", "--warc-size", l.size,
+		"--collect", archive}, strings.Fields(l.slaveFlags)...)...)
+	return err
+}
+
+// murder kills a process again and again, and starts it in its place up to three seconds later.
+func (l *lab) murder() error {
+	for range l.kills {
+		if err := l.wait(l.every/2 + time.Duration(l.rnd.Int64N(int64(l.every)))); err != nil {
+			return err
+		}
+		var victim **process.Process
+		var again func() error
+		switch i := l.rnd.IntN(slaves + 3); {
+		case i < slaves:
+			victim, again = &l.slaves[i], func() error { return l.startSlave(i) }
+		case i == slaves:
+			victim, again = &l.master, l.startMaster
+		default:
+			victim, again = &l.storeProcess, l.startStore
+		}
+		if _, err := (*victim).Kill(); err != nil {
+			return err
+		}
+		l.killed[strings.TrimRight((*victim).Name, "0123456789")]++
+		if err := l.wait(time.Duration(l.rnd.Int64N(int64(3 * time.Second)))); err != nil {
+			return err
+		}
+		if err := again(); err != nil {
+			return err
+		}
+	}
+	return l.wait(2 * l.every)
+}
+
+// wait lets time pass, and measures what slaves have on their disks.
+func (l *lab) wait(d time.Duration) error {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-l.ctx.Done():
+			return l.ctx.Err()
+		}
+		for i := range l.slaves {
+			files, _ := filepath.Glob(l.path(fmt.Sprintf("slave%d/warc/*.warc.gz*", i)))
+			size := int64(0)
+			for _, name := range files {
+				if info, err := os.Stat(name); err == nil {
+					size += info.Size()
+				}
+			}
+			l.most = max(l.most, size)
+		}
+	}
+	return nil
+}
+
+// end asks the master to end, and the slaves.
+func (l *lab) end() error {
+	if !l.master.Running() && l.master.Code() != 0 {
+		return fmt.Errorf("the master has ended: %s", l.master.LastWords())
+	}
+	if l.master.Running() {
+		if err := l.master.AwaitWord(l.ctx, "master ready"); err != nil {
+			return err
+		}
+		if s, err := l.status(); err == nil {
+			fmt.Printf("state     %d pages and %d requisites until the master was asked to end\n", s.Totals.Pages,
+				s.Totals.Requisites)
+		}
+		if err := l.master.Signal(syscall.SIGTERM); err != nil {
+			return err
+		}
+		if err := l.master.AwaitEnd(l.ctx, mostEnd); err != nil {
+			return err
+		}
+	}
+	return process.EndSlaves(l.ctx, l.slaves[:]...)
+}
+
+func (l *lab) status() (*master.Status, error) {
+	response, err := http.Get("http://" + l.api + "/api/status")
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	s := &master.Status{}
+	return s, json.NewDecoder(response.Body).Decode(s)
+}
+
+// judge reads the bucket.
+func (l *lab) judge() error {
+	for i := range l.slaves {
+		left, err := filepath.Glob(l.path(fmt.Sprintf("slave%d/warc/*.warc.gz*", i)))
+		if err != nil || len(left) > 0 {
+			return fmt.Errorf("left with slave%d: %v %v", i, left, err)
+		}
+	}
+	if err := l.fetch(); err != nil {
+		return err
+	}
+	records, captures, err := l.once()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("bucket    %d records, none in two objects; %d lines of indexes, none twice\n", records, captures)
+	for _, arguments := range [][]string{{"check", l.path("crawl")}, {"check", archive}} {
+		out, err := exec.CommandContext(l.ctx, l.bin+"/henro", arguments...).CombinedOutput()
+		fmt.Printf("henro %s\n%s", strings.Join(arguments, " "), indent(out))
+		if err != nil || !bytes.HasSuffix(out, []byte("clean\n")) {
+			return fmt.Errorf("henro %v: %w", arguments, err)
+		}
+	}
+	return nil
+}
+
+func indent(out []byte) string {
+	return "          " + strings.ReplaceAll(strings.TrimSpace(string(out)), "\n", "\n          ") + "\n"
+}
+
+// fetch copies the bucket into the folder of the crawl, by a client of its own.
+func (l *lab) fetch() error {
+	client, err := minio.New(l.at, &minio.Options{Creds: credentials.NewStaticV4(key, secret, ""), Region: "us-east-1"})
+	if err != nil {
+		return err
+	}
+	n, size := 0, int64(0)
+	for o := range client.ListObjects(l.ctx, bucketName, minio.ListObjectsOptions{Prefix: folder + "/"}) {
+		if o.Err != nil {
+			return o.Err
+		}
+		name := filepath.Base(o.Key)
+		if _, is := warc.CutSuffix(name); !is && !strings.HasSuffix(name, cdxj.Suffix) {
+			continue
+		}
+		if err := client.FGetObject(l.ctx, bucketName, o.Key, l.path("crawl/warc/"+name),
+			minio.GetObjectOptions{}); err != nil {
+			return err
+		}
+		n, size = n+1, size+o.Size
+	}
+	fmt.Printf("bucket    %d files, %.1f MB\n", n, float64(size)/1e6)
+	return nil
+}
+
+// once reads every record, of which none may come twice.
+func (l *lab) once() (records, captures int, err error) {
+	in := map[string]string{} // name of the object, by what must be in one
+	files, err := warc.Files(l.path("crawl/warc"))
+	for _, path := range files {
+		name := filepath.Base(path)
+		once := func(what string) error {
+			if other, twice := in[what]; twice {
+				return fmt.Errorf("%s is in %s and in %s", what, other, name)
+			}
+			in[what] = name
+			return nil
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return 0, 0, err
+		}
+		_, err = warc.Walk(f, func(e *warc.Entry) error {
+			records++
+			return once(e.Header.Get("WARC-Record-ID"))
+		})
+		if err = errors.Join(err, f.Close()); err != nil {
+			return 0, 0, err
+		}
+		index, err := os.ReadFile(cdxj.Path(path))
+		if err != nil {
+			return 0, 0, fmt.Errorf("a WARC file without its index: %w", err)
+		}
+		err = cdxj.Each(bytes.NewReader(index), cdxj.Parse, func(e cdxj.Entry) error {
+			captures++
+			return once(fmt.Sprint(e.Filename, " ", e.Offset))
+		}, func(line int, err error) { fmt.Fprintln(os.Stderr, name, line, err) })
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0, 0, err
+		}
+	}
+	return records, captures, err
+}

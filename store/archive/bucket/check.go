@@ -1,0 +1,331 @@
+package bucket
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"henro/store/archive/cdxj"
+	"henro/store/archive/warc"
+	"henro/store/fingerprint"
+)
+
+// Checked is what Check has read, and what of it is damaged.
+type Checked struct {
+	Files, Records int
+	Unlisted       int      // WARC files that the index of the bucket does not have
+	Unsealed       int      // WARC files without a seal, as an earlier henro brought them
+	Elsewhere      int      // revisits that refer to captures that are not in the bucket
+	Problems       []string // the first maxProblems
+	Count          int      // of all
+}
+
+const maxProblems = 100
+
+// Advice says what to do about Problems.
+const Advice = "bring damaged files again from another copy; where only the index of the bucket is wrong, remove its " +
+	"index-* objects and " + IndexName + ", and henro check --repair makes it again"
+
+// Check reads every object of an archive once, one WARC file at a time by way of a temporary folder: each record, each
+// line of the indexes beside the files and of the index of the bucket, which must lead to such a record, and what the
+// seals say. Nothing is written to the bucket. What it keeps are some 32 bytes a record.
+func Check(ctx context.Context, where Where, progress func(what string, done, all uint64)) (_ *Checked, err error) {
+	dir, err := os.MkdirTemp("", "henro-check-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	b, err := Open(where, nil)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := b.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &checking{b: b, dir: dir, objects: objects, indexes: map[string]bool{}}
+	names := slices.Sorted(maps.Keys(objects))
+	for _, name := range names {
+		if _, is := warc.CutSuffix(name); is {
+			c.files = append(c.files, name)
+			c.indexes[cdxj.Path(name)] = true
+		}
+	}
+	for i, name := range names {
+		if err := errors.Join(c.object(name), ctx.Err()); err != nil {
+			return nil, err
+		}
+		progress("archive", uint64(i+1), uint64(len(names)))
+	}
+	if c.Files == 0 && len(c.Problems) == 0 {
+		return nil, fmt.Errorf("%v holds no WARC files", b)
+	}
+	c.once()
+	slices.Sort(c.captures)
+	for _, to := range c.refers {
+		if !slices.ContainsFunc(to[:], func(capture uint64) bool { return has(c.captures, capture) }) {
+			c.Elsewhere++
+		}
+	}
+	slices.Sort(c.lines)
+	return &c.Checked, c.index()
+}
+
+// Print says what was read; what is damaged is not in it.
+func (c *Checked) Print(out io.Writer) {
+	fmt.Fprintf(out, "archive  %d WARC files, %d records\n", c.Files, c.Records)
+	for _, some := range []struct {
+		n    int
+		what string
+	}{
+		{c.Unlisted, "WARC files are not in the index of the bucket yet: henro check --repair takes them in"},
+		{c.Unsealed, "WARC files have no seal, so that nothing says which bytes they had when they were brought"},
+		{c.Elsewhere, "revisits refer to captures that are not in the bucket"},
+	} {
+		if some.n > 0 {
+			fmt.Fprintln(out, some.n, some.what)
+		}
+	}
+}
+
+// checking is a Check under way.
+type checking struct {
+	Checked
+	b       *Bucket
+	dir     string // temporary, empty between files
+	objects map[string]Object
+
+	files    []string        // WARC files
+	indexes  map[string]bool // that belong to one
+	records  []record
+	captures []uint64    // fingerprints of URL and moment
+	lines    []uint64    // fingerprints of what indexes list, with its place
+	refers   [][3]uint64 // captures that a revisit may mean: its second, the one before and the one after
+}
+
+// record says in which of files a record is, by the fingerprint of its id.
+type record struct {
+	id   uint64
+	file int32
+}
+
+func (c *checking) note(format string, args ...any) {
+	if c.Count++; len(c.Problems) < maxProblems {
+		c.Problems = append(c.Problems, fmt.Sprintf(format, args...))
+	}
+}
+
+func has(sorted []uint64, one uint64) bool {
+	_, ok := slices.BinarySearch(sorted, one)
+	return ok
+}
+
+// object checks a WARC file with its index, and whether what belongs to one has it. An error is about the store.
+func (c *checking) object(name string) error {
+	if _, is := warc.CutSuffix(name); is {
+		return c.file(name)
+	}
+	of, sealed := strings.CutSuffix(name, SealSuffix)
+	if sealed && c.objects[of].Name == "" || strings.HasSuffix(name, cdxj.Suffix) && !c.indexes[name] {
+		c.note("%s: its WARC file is gone", name)
+	}
+	return nil
+}
+
+// once finds records that are there twice.
+func (c *checking) once() {
+	slices.SortFunc(c.records, func(a, b record) int { return cmp.Or(cmp.Compare(a.id, b.id), int(a.file-b.file)) })
+	for i := range len(c.records) - 1 {
+		if a, b := c.records[i], c.records[i+1]; a.id == b.id {
+			c.note("%s: a record is in %s too", c.files[b.file], c.files[a.file])
+		}
+	}
+}
+
+// fetch copies an object into the folder, and returns its digest.
+func (c *checking) fetch(o Object) (path, sum string, err error) {
+	path = filepath.Join(c.dir, o.Name)
+	if err = c.b.copy(o, path); err != nil {
+		return path, "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return path, "", err
+	}
+	hash := sha256.New()
+	_, err = io.Copy(hash, f)
+	return path, hex.EncodeToString(hash.Sum(nil)), errors.Join(err, f.Close())
+}
+
+func (c *checking) file(name string) (err error) {
+	c.Files++
+	sums := map[string]string{}
+	var paths []string
+	defer func() {
+		for _, path := range paths {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}()
+	for _, part := range []string{name, cdxj.Path(name)} {
+		o, there := c.objects[part]
+		if !there {
+			c.note("%s: it has no index", name)
+			continue
+		}
+		path, sum, err := c.fetch(o)
+		if errors.Is(err, ErrChanged) {
+			c.note("%s: %v", part, err)
+			return nil
+		} else if err != nil {
+			return err
+		}
+		paths, sums[part] = append(paths, path), sum
+	}
+	listed, err := c.walk(paths[0], name)
+	if err != nil {
+		c.note("%s: %v", name, err)
+	}
+	if len(paths) > 1 {
+		if err := beside(paths[1], listed); err != nil {
+			c.note("%s: %v", cdxj.Path(name), err)
+		}
+	}
+	return c.sealed(name, sums)
+}
+
+// sealed compares digests with the seal.
+func (c *checking) sealed(name string, sums map[string]string) error {
+	o, there := c.objects[name+SealSuffix]
+	if !there {
+		c.Unsealed++
+		return nil
+	}
+	text, err := c.b.whole(o)
+	if err != nil {
+		return err
+	}
+	said, err := ReadSeal(text)
+	if err != nil {
+		c.note("%s: %v", o.Name, err)
+	}
+	for part, sum := range sums {
+		if err == nil && said[part] != sum {
+			c.note("%s: it is not what was brought: its SHA-256 is %s, and was %q", part, sum, said[part])
+		}
+	}
+	return nil
+}
+
+// walk reads the records of a file, and returns what its index should list.
+func (c *checking) walk(path, name string) (listed map[uint64]bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	listed = map[uint64]bool{}
+	walked, err := warc.Walk(f, func(r *warc.Entry) error {
+		c.records = append(c.records, record{fingerprint.URL(r.Header.Get("WARC-Record-ID")), int32(c.Files - 1)})
+		url, at := strings.Trim(r.Header.Get("WARC-Refers-To-Target-URI"), "<>"), r.Header.Get("WARC-Refers-To-Date")
+		then, undated := time.Parse(time.RFC3339Nano, at)
+		refers := r.Type() == warc.Revisit && url != "" && undated == nil
+		e, ok, err := cdxj.Of(r, name)
+		if err != nil || !ok {
+			return err
+		}
+		line := lineOf(e)
+		listed[line] = true
+		c.lines = append(c.lines, line)
+		c.captures = append(c.captures, captureOf(e.URL, e.At))
+		if refers {
+			var to [3]uint64
+			for i, by := range []time.Duration{0, -time.Second, time.Second} {
+				to[i] = captureOf(url, then.Truncate(time.Second).Add(by))
+			}
+			c.refers = append(c.refers, to)
+		}
+		return nil
+	})
+	c.Records += walked.Records
+	for _, span := range walked.Damaged {
+		c.note("%s: %d bytes at %d are no record: %v", name, span.Length, span.Offset, span.Err)
+	}
+	return listed, err
+}
+
+// lineOf is the fingerprint of a line of an index.
+func lineOf(e cdxj.Entry) uint64 {
+	e.Extra = nil
+	return fingerprint.URL(string(e.Append(nil)))
+}
+
+func captureOf(url string, at time.Time) uint64 { return fingerprint.URL(cdxj.Stamp(at) + " " + url) }
+
+// beside compares an index with what it should list.
+func beside(path string, listed map[uint64]bool) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := 0
+	var bad error
+	err = cdxj.Each(f, cdxj.Parse, func(e cdxj.Entry) error {
+		if lines++; !listed[lineOf(e)] {
+			return fmt.Errorf("it leads to no such record: %q at %d", e.URL, e.Offset)
+		}
+		return nil
+	}, func(line int, err error) {
+		if bad == nil {
+			bad = fmt.Errorf("line %d: %w", line, err)
+		}
+	})
+	if err = cmp.Or(bad, err); err == nil && lines != len(listed) {
+		err = fmt.Errorf("it has %d lines, and there are %d captures", lines, len(listed))
+	}
+	return err
+}
+
+// index follows every line of the index of the bucket.
+func (c *checking) index() error {
+	x, err := c.b.Index(c.objects)
+	if err != nil {
+		c.note("%v", err)
+		return nil
+	}
+	for name := range c.objects {
+		if _, is := warc.CutSuffix(name); is && !x.Has[name] {
+			c.Unlisted++
+		}
+	}
+	for name := range x.Has {
+		if c.objects[name].Name == "" {
+			c.note("%s: the index of the bucket has it, and it is gone", name)
+		}
+	}
+	lines := 0
+	var failed error
+	for line := range x.Lines("", &failed) {
+		lines++
+		if e, err := cdxj.Parse(bytes.TrimSuffix(line, []byte("\n"))); err != nil || !has(c.lines, lineOf(e)) {
+			c.note("index of the bucket: a line leads to no record: %.200q", line)
+		}
+	}
+	if failed != nil {
+		c.note("index of the bucket: %v", failed)
+	} else if c.Unlisted == 0 && lines != len(c.lines) {
+		c.note("index of the bucket: it has %d lines, and there are %d captures", lines, len(c.lines))
+	}
+	return nil
+}

@@ -1,0 +1,30 @@
+package bucket
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// SealSuffix ends the name of the object that comes behind a WARC file and its index, and says the SHA-256 of both, as
+// sha256sum -c reads it. Where there is a seal, both are whole.
+const SealSuffix = ".sha256"
+
+// Seal is a line of a seal.
+func Seal(sum, name string) string { return sum + "  " + name + "\n" }
+
+// ReadSeal returns the digests by name, in hexadecimal digits.
+func ReadSeal(text []byte) (map[string]string, error) {
+	said := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		if !ok || len(sum) != 64 || strings.Trim(sum, "0123456789abcdef") != "" {
+			return nil, fmt.Errorf("%.80q is no digest and name", line)
+		}
+		said[name] = sum
+	}
+	if len(said) == 0 {
+		return nil, errors.New("it is empty")
+	}
+	return said, nil
+}
