@@ -2451,6 +2451,112 @@ func (x *TraceReported) GetLines() [][]byte {
 	return nil
 }
 
+// ChangesAsked asks a slave for what changed on the pages that it visited.
+type ChangesAsked struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Since         string                 `protobuf:"bytes,1,opt,name=since,proto3" json:"since,omitempty"` // where an earlier answer ended; "-": with the earliest that is kept; "": where it ends now
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangesAsked) Reset() {
+	*x = ChangesAsked{}
+	mi := &file_messages_wire_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangesAsked) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangesAsked) ProtoMessage() {}
+
+func (x *ChangesAsked) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangesAsked.ProtoReflect.Descriptor instead.
+func (*ChangesAsked) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ChangesAsked) GetSince() string {
+	if x != nil {
+		return x.Since
+	}
+	return ""
+}
+
+// ChangesTold answers ChangesAsked.
+type ChangesTold struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Changes       [][]byte               `protobuf:"bytes,1,rep,name=changes,proto3" json:"changes,omitempty"` // as JSON, the earliest first
+	Last          string                 `protobuf:"bytes,2,opt,name=last,proto3" json:"last,omitempty"`       // where the next question goes on; "-": there were none yet
+	More          bool                   `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"`      // there are more than a message holds
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangesTold) Reset() {
+	*x = ChangesTold{}
+	mi := &file_messages_wire_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangesTold) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangesTold) ProtoMessage() {}
+
+func (x *ChangesTold) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangesTold.ProtoReflect.Descriptor instead.
+func (*ChangesTold) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ChangesTold) GetChanges() [][]byte {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+func (x *ChangesTold) GetLast() string {
+	if x != nil {
+		return x.Last
+	}
+	return ""
+}
+
+func (x *ChangesTold) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
 // TaskRefused says that a HostTask was not taken on (too late, draining).
 type TaskRefused struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2464,7 +2570,7 @@ type TaskRefused struct {
 
 func (x *TaskRefused) Reset() {
 	*x = TaskRefused{}
-	mi := &file_messages_wire_proto_msgTypes[19]
+	mi := &file_messages_wire_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2476,7 +2582,7 @@ func (x *TaskRefused) String() string {
 func (*TaskRefused) ProtoMessage() {}
 
 func (x *TaskRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[19]
+	mi := &file_messages_wire_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2489,7 +2595,7 @@ func (x *TaskRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskRefused.ProtoReflect.Descriptor instead.
 func (*TaskRefused) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{19}
+	return file_messages_wire_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *TaskRefused) GetSlave() string {
@@ -2530,7 +2636,7 @@ type Greeting struct {
 
 func (x *Greeting) Reset() {
 	*x = Greeting{}
-	mi := &file_messages_wire_proto_msgTypes[20]
+	mi := &file_messages_wire_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2542,7 +2648,7 @@ func (x *Greeting) String() string {
 func (*Greeting) ProtoMessage() {}
 
 func (x *Greeting) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[20]
+	mi := &file_messages_wire_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2555,7 +2661,7 @@ func (x *Greeting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeting.ProtoReflect.Descriptor instead.
 func (*Greeting) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{20}
+	return file_messages_wire_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Greeting) GetNode() string {
@@ -2575,7 +2681,7 @@ type Greeted struct {
 
 func (x *Greeted) Reset() {
 	*x = Greeted{}
-	mi := &file_messages_wire_proto_msgTypes[21]
+	mi := &file_messages_wire_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2587,7 +2693,7 @@ func (x *Greeted) String() string {
 func (*Greeted) ProtoMessage() {}
 
 func (x *Greeted) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[21]
+	mi := &file_messages_wire_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2600,7 +2706,7 @@ func (x *Greeted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeted.ProtoReflect.Descriptor instead.
 func (*Greeted) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{21}
+	return file_messages_wire_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Greeted) GetUnixMs() int64 {
@@ -2864,7 +2970,13 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\adropped\x18\x05 \x01(\x04R\adropped\x12\x12\n" +
 	"\x04last\x18\x06 \x01(\bR\x04last\x12\x10\n" +
 	"\x03err\x18\a \x01(\tR\x03err\x12\x14\n" +
-	"\x05lines\x18\b \x03(\fR\x05lines\"a\n" +
+	"\x05lines\x18\b \x03(\fR\x05lines\"$\n" +
+	"\fChangesAsked\x12\x14\n" +
+	"\x05since\x18\x01 \x01(\tR\x05since\"O\n" +
+	"\vChangesTold\x12\x18\n" +
+	"\achanges\x18\x01 \x03(\fR\achanges\x12\x12\n" +
+	"\x04last\x18\x02 \x01(\tR\x04last\x12\x12\n" +
+	"\x04more\x18\x03 \x01(\bR\x04more\"a\n" +
 	"\vTaskRefused\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12\x14\n" +
@@ -2911,7 +3023,7 @@ func file_messages_wire_proto_rawDescGZIP() []byte {
 }
 
 var file_messages_wire_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_messages_wire_proto_goTypes = []any{
 	(Reason)(0),             // 0: henro.Reason
 	(*SlaveRegistered)(nil), // 1: henro.SlaveRegistered
@@ -2933,9 +3045,11 @@ var file_messages_wire_proto_goTypes = []any{
 	(*Stored)(nil),          // 17: henro.Stored
 	(*TraceAsked)(nil),      // 18: henro.TraceAsked
 	(*TraceReported)(nil),   // 19: henro.TraceReported
-	(*TaskRefused)(nil),     // 20: henro.TaskRefused
-	(*Greeting)(nil),        // 21: henro.Greeting
-	(*Greeted)(nil),         // 22: henro.Greeted
+	(*ChangesAsked)(nil),    // 20: henro.ChangesAsked
+	(*ChangesTold)(nil),     // 21: henro.ChangesTold
+	(*TaskRefused)(nil),     // 22: henro.TaskRefused
+	(*Greeting)(nil),        // 23: henro.Greeting
+	(*Greeted)(nil),         // 24: henro.Greeted
 }
 var file_messages_wire_proto_depIdxs = []int32{
 	4,  // 0: henro.SlaveWelcomed.fetch:type_name -> henro.FetchRules
@@ -2970,7 +3084,7 @@ func file_messages_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_messages_wire_proto_rawDesc), len(file_messages_wire_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   22,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -122,10 +122,10 @@ class Crew:
             time.sleep(0.1)
         sys.exit("the masters are not there: " + "\n".join(f"{m.name}: {open(m.log.name).read()[-2000:]}" for m in self.masters))
 
-    def add_slaves(self, count):
+    def add_slaves(self, count, *flags):
         join = [a for m in self.masters for a in ("--join", m.gossip)]
         for i in range(1, count + 1):
-            self.slaves.append(Node(self.dir, f"slave{i}", f"{self.bin}/henro-slave", *join))
+            self.slaves.append(Node(self.dir, f"slave{i}", f"{self.bin}/henro-slave", *join, *flags))
 
     def stop(self):
         for n in self.masters + self.slaves:

@@ -18,6 +18,7 @@ import (
 	"henro/actors/console"
 	"henro/actors/floor"
 	"henro/cmd/config"
+	"henro/cmd/feed/beside"
 	"henro/cmd/service"
 	"henro/slave"
 )
@@ -50,6 +51,7 @@ func newCommand() *cobra.Command {
 	var logs config.Log
 	var http config.HTTP
 	var collect config.Collect
+	var changes beside.Changes
 	var dir, file string
 	cmd := &cobra.Command{
 		Use:   "henro-slave --join HOST:PORT [flags]",
@@ -69,7 +71,7 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 			if len(peers.Join) == 0 {
 				return config.Usage("where are the others? Give --join with the gossip address of any live node")
 			}
-			return run(cmd.Context(), dir, &peers, &work, &collect, &http, &logs)
+			return run(cmd.Context(), dir, &peers, &work, &collect, &changes, &http, &logs)
 		},
 	}
 	cmd.SetFlagErrorFunc(config.FlagError)
@@ -81,6 +83,7 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 			f.StringVar(&dir, "dir", "slave", "`DIR` for the archive")
 			work.Register(f)
 			collect.Register(f)
+			changes.Register(f)
 		}},
 		config.Group{Title: "What to show", Register: func(f *pflag.FlagSet) {
 			http.Register(f, "off")
@@ -92,7 +95,7 @@ else lies with the master. The first interrupt gives all hosts back and ends; a 
 }
 
 func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work, collect *config.Collect,
-	http *config.HTTP, logs *config.Log) error {
+	changes *beside.Changes, http *config.HTTP, logs *config.Log) error {
 	log, err := logs.Logger()
 	if err != nil {
 		return err
@@ -127,15 +130,15 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	system := telemetry.System
 	telemetry.OfSlave(&o)
 	o.Mailboxes = telemetry.Tracer.Kinds
+	var running sync.WaitGroup
 	pid, joined, err := peers.Enlist(system, o, func() error {
 		_, err := floor.StartTracing(system, telemetry.Tracer)
-		return err
+		return errors.Join(err, changes.Start(ctx, &running, system, dir, sender != nil, log))
 	}, log)
 	if err != nil {
 		return err
 	}
 	log.WithField("actors", joined.Remote.Address()).Info("slave ready")
-	var running sync.WaitGroup
 	if sender != nil {
 		running.Go(func() {
 			defer floor.Guard(system, "the sender of files")

@@ -1,103 +1,188 @@
-// Package changefeed streams what changed over HTTP, as henro feed or henro watch finds it.
+// Package changefeed streams what changed over HTTP, as henro feed or henro watch finds it: of the crawl's own
+// directory, and of those of its slaves.
+//
+// Each slave writes down what changed on the pages that it visited, and answers for that (Start). A stream asks all of
+// them again and again, and says with each change how far it has read which of them: the cursor. No master keeps
+// anything of it, so that every one of them knows every cursor, also one that has just begun to lead, and whoever goes
+// on with the cursor of the last change that it has got gets each change once.
 package changefeed
 
 import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
+	"henro/actors/floor"
+	"henro/master/lending"
+	"henro/messages"
 	"henro/store/report/changes"
 )
 
 // AtOnce bounds how many follow the changes of a crawl.
 const AtOnce = 16
 
-// respite is after how many looks, some 15 seconds, an empty line shows whether a reader is still there.
-const respite = 75
+const (
+	followEvery = 200 * time.Millisecond // between two looks at what has come
+	slavesEvery = 5                      // looks, after which it is asked which slaves are there
+	respite     = 75                     // looks, some 15 s, after which an empty line shows if a reader is there
+	patience    = 2 * time.Second        // for an answer of a slave
+	rest        = time.Second            // until one that has not answered is asked again
+)
 
-var errCaughtUp = errors.New("all that there is was shown")
+// Slaves returns those that are there.
+type Slaves func(context.Context) ([]lending.SlaveStatus, error)
 
-// Serve answers with the changes of the crawl in a directory, each a line of JSON: those behind ?since=ID, and with
-// ?follow=true on, as they come, until the reader goes.
-func Serve(dir string) http.HandlerFunc {
+// Serve answers with the changes of the crawl in a directory and those of its slaves, each a line of JSON: those behind
+// ?since=, the id or the cursor of a change, and with ?follow=true on, as they come, until the reader goes.
+func Serve(dir string, system *actor.ActorSystem, slaves Slaves) http.HandlerFunc {
 	folder := filepath.Join(dir, changes.Folder)
 	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/x-ndjson")
-		control, lines, looks := http.NewResponseController(w), json.NewEncoder(w), 0
-		follow, since := r.FormValue("follow") == "true", r.FormValue("since")
-		if since == "" && !follow {
-			since = "all"
+		s := &stream{system: system, slaves: slaves, own: &book{dir: folder}, follow: r.FormValue("follow") == "true",
+			answers: make(chan answer), asking: map[string]bool{}, out: json.NewEncoder(w), fresh: earliest,
+			slave: func(address, since string) *messages.ChangesTold {
+				ask := &messages.ChangesAsked{Since: since}
+				said, _ := system.Root.RequestFuture(actor.NewPID(address, actorName), ask, patience).Result()
+				told, _ := said.(*messages.ChangesTold)
+				return told
+			}}
+		since := r.FormValue("since")
+		if since == "" && s.follow {
+			s.fresh = ""
 		}
-		if control.Flush() != nil && follow {
+		s.cursor = parseCursor(since)
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		control := http.NewResponseController(w)
+		s.flush = func(line string) error {
+			_, err := w.Write([]byte(line))
+			return cmp.Or(err, control.Flush())
+		}
+		if s.flush("") != nil && s.follow {
 			return
 		}
-		visit := func(c *changes.Change) error { return lines.Encode(c) }
-		// an error means that the reader is gone, or that the changes cannot be read, of which the answer ends
-		_ = Follow(r.Context(), folder, since, visit, func() (err error) {
-			if !follow {
-				return errCaughtUp
-			}
-			if looks++; looks%respite == 0 {
-				_, err = w.Write([]byte("\n"))
-			}
-			return cmp.Or(err, control.Flush())
-		})
+		ctx, end := context.WithCancel(r.Context())
+		defer end()
+		s.run(ctx)
 	}
 }
 
-// Bounds of Follow.
-const (
-	followEvery = 200 * time.Millisecond
-	followMost  = 10_000 // changes between two looks; of more the latest
-	followFew   = 100    // are read first
-)
+// stream is one answer.
+type stream struct {
+	system  *actor.ActorSystem
+	slaves  Slaves
+	own     *book
+	slave   func(address, since string) *messages.ChangesTold // nil: it does not answer
+	cursor  cursor
+	fresh   string // where a source begins that the cursor does not have
+	follow  bool
+	asking  map[string]bool // who has not answered yet, by the address of its actors; "": own
+	answers chan answer
+	out     *json.Encoder
+	flush   func(line string) error // writes a line, and sends what was written
+}
 
-// Follow shows each change behind the one with an id, the earliest first, and goes on as they come until the context
-// ends or visit returns an error. Without an id it begins with what comes; of one that is not known any more, with the
-// earliest of the latest 10,000. idle is called after each look.
-func Follow(ctx context.Context, dir, id string, visit func(*changes.Change) error, idle func() error) error {
-	seen, size, begun := time.Time{}, int64(0), id != ""
-	for {
-		info, err := os.Stat(filepath.Join(dir, changes.LinesName))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if err == nil && (!info.ModTime().Equal(seen) || info.Size() != size) {
-			seen, size = info.ModTime(), info.Size()
-			var latest []changes.Change
-			end := -1
-			for most := followFew; end < 0 && most <= followMost; most *= followMost / followFew {
-				if latest, err = changes.Recent(dir, most); err != nil {
-					return err
-				}
-				end = slices.IndexFunc(latest, func(c changes.Change) bool { return c.ID == id })
-			}
-			if end < 0 {
-				end = len(latest)
-			}
-			for i := end - 1; i >= 0 && begun; i-- {
-				if err := visit(&latest[i]); err != nil {
-					return err
+// answer is that of one source.
+type answer struct {
+	address, name string
+	since         string
+	told          *messages.ChangesTold // nil: it has not answered
+}
+
+// run shows what there is and, if it follows, what comes, until the reader is gone.
+func (s *stream) run(ctx context.Context) {
+	looking := time.NewTicker(followEvery)
+	defer looking.Stop()
+	there := map[string]string{"": ""} // names by the address of their actors
+	for looks := 1; ; looks++ {
+		if looks%slavesEvery == 1 {
+			soon, end := context.WithTimeout(ctx, patience)
+			found, err := s.slaves(soon)
+			end()
+			if err == nil {
+				there = map[string]string{"": ""}
+				for i := range found {
+					if at := found[i].Address; at != "" && at != s.system.Address() {
+						there[at] = found[i].Name
+					}
 				}
 			}
-			if len(latest) > 0 {
-				id = latest[0].ID
+		}
+		for address, name := range there {
+			s.ask(ctx, address, name)
+		}
+		for looked := false; !looked; {
+			select {
+			case a := <-s.answers:
+				delete(s.asking, a.address)
+				if s.show(ctx, &a) != nil {
+					return
+				}
+				looked = !s.follow && len(s.asking) == 0
+			case <-looking.C:
+				looked = s.follow
+			case <-ctx.Done():
+				return
 			}
 		}
-		if begun = true; idle() != nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(followEvery):
+		if !s.follow || looks%respite == 0 && s.flush("\n") != nil {
+			return
 		}
 	}
+}
+
+// ask asks a source for what came behind the cursor, unless it has not answered yet.
+func (s *stream) ask(ctx context.Context, address, name string) {
+	if s.asking[address] {
+		return
+	}
+	s.asking[address] = true
+	a := answer{address: address, name: name, since: cmp.Or(s.cursor[name], s.fresh)}
+	go func() {
+		defer floor.Guard(s.system, "a question for what changed")
+		if address == "" {
+			a.told = s.own.told(a.since)
+		} else {
+			a.told = s.slave(address, a.since)
+		}
+		if a.told == nil && s.follow {
+			select {
+			case <-time.After(rest):
+			case <-ctx.Done():
+			}
+		}
+		select {
+		case s.answers <- a:
+		case <-ctx.Done():
+		}
+	}()
+}
+
+// show writes what a source has answered. One that has more is asked at once.
+func (s *stream) show(ctx context.Context, a *answer) error {
+	if a.told == nil || a.since != cmp.Or(s.cursor[a.name], s.fresh) || !isPlace(a.told.Last) {
+		return nil // or the slave has answered at another address meanwhile
+	}
+	for _, line := range a.told.Changes {
+		var c changes.Change
+		if err := json.Unmarshal(line, &c); err != nil || !isPlace(placeOf(c.ID)) {
+			continue
+		}
+		s.cursor[a.name] = placeOf(c.ID)
+		c.Cursor = s.cursor.String()
+		if err := s.out.Encode(&c); err != nil {
+			return err
+		}
+	}
+	s.cursor[a.name] = a.told.Last
+	if a.told.More && len(a.told.Changes) > 0 {
+		s.ask(ctx, a.address, a.name)
+	}
+	if len(a.told.Changes) == 0 {
+		return nil
+	}
+	return s.flush("")
 }

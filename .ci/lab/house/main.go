@@ -92,6 +92,7 @@ var parsers = map[string]bool{"slave/links.Document": true}
 // what plugs it in counts among those of the house.
 var rooms = map[string]int{
 	"actors/living":        1_372,
+	"cmd/feed/beside":      75,
 	"cmd/proving":          140,
 	"cmd/replay/cdx":       813,
 	"cmd/replay/origin":    126,
@@ -100,7 +101,7 @@ var rooms = map[string]int{
 	"cmd/telling":          550,
 	"cmd/watching":         580,
 	"store/report/news":    900,
-	"master/changefeed":    85,
+	"master/changefeed":    300,
 	"messages/posted":      312,
 	"slave/browser":        1_060,
 	"slave/render":         316,

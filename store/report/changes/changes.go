@@ -59,6 +59,8 @@ type Change struct {
 	PricesCame []string `json:"prices_came,omitempty"`
 	DatesWent  []string `json:"dates_went,omitempty"`
 	DatesCame  []string `json:"dates_came,omitempty"`
+	// how far a stream of several slaves was read with this one; empty: the id says it
+	Cursor string `json:"cursor,omitempty"`
 }
 
 // Line tells a change in one line.
@@ -72,10 +74,13 @@ func (c *Change) Line() string {
 	return line + " (" + strings.Join(c.Kinds, ", ") + ")"
 }
 
+// IDPrefix begins the name of each change.
+const IDPrefix = "urn:henro:change:"
+
 // IDOf names a change; the name is the same whenever the change is found.
 func IDOf(url string, at time.Time) string {
 	sum := sha256.Sum256([]byte(url + "\n" + at.UTC().Format(time.RFC3339Nano)))
-	return "urn:henro:change:" + hex.EncodeToString(sum[:16])
+	return IDPrefix + hex.EncodeToString(sum[:16])
 }
 
 // Append writes changes behind those that are there, and syncs them.
