@@ -4,6 +4,7 @@
 #   watch.sh [DIR] [FLAG...]     packages are unpacked into DIR, once; flags are those of go run ./.ci/lab/watch
 #
 #   watch.sh live [PAGES SECONDS KILLS]     henro watch over pages that change, killed and started again: live.py
+#   watch.sh masters [PAGES SECONDS KILLS SLAVES]     three masters, any node killed and started again: masters.py
 #
 # Packages are downloaded with apt-get and unpacked, not installed: the oldest and the newest version that the lists of packages have.
 set -euo pipefail
@@ -15,6 +16,14 @@ if [ "${1:-}" = live ]; then
 	install python3 python3
 	build "$dir/bin" ./cmd/henro
 	python3 "$lab/watch/live.py" "$dir/bin/henro" "$dir/live" "${@:2}"
+	exit
+fi
+if [ "${1:-}" = masters ]; then
+	dir=$(mktemp -d)
+	trap 'rm -rf "$dir"' EXIT
+	install python3 python3
+	build "$dir/bin" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave
+	python3 "$lab/watch/masters.py" "$dir/bin" "$dir/masters" "${@:2}"
 	exit
 fi
 dir=${1:-$(mktemp -d)}
