@@ -172,19 +172,22 @@ func (a *Archivist) gather(ctx actor.Context, m *Archive) {
 }
 
 // settle answers a batch that the binder has had. After a failure the disk is left alone for a while, and files that
-// are not open are opened then, whatever waits.
+// are not open are opened then, or finished if they are old, whatever waits.
 func (a *Archivist) settle(ctx actor.Context) {
 	b, _ := a.group.Settle(ctx, 0)
 	a.answer(ctx, b)
 	if b.err == nil {
 		a.resting = 0
+		if at := a.files.writer.Ripe(); !at.IsZero() {
+			a.group.By(ctx, at)
+		}
 		return
 	}
 	a.resting = min(max(2*a.resting, a.o.RetryAfter), a.o.RetryMax)
 	a.log.WithFields(logrus.Fields{"err": b.err, "full": warc.DiskFull(b.err),
 		"rest": a.resting}).Error("captures cannot be stored")
 	a.group.Rest(ctx, a.resting)
-	if b.shut {
+	if b.shut || len(b.items) == 0 {
 		a.group.By(ctx, time.Now())
 	}
 }

@@ -349,6 +349,41 @@ func TestManyBytesAreSyncedAtOnceAndFilesRoll(t *testing.T) {
 	}
 }
 
+// TestFilesCloseByAge: a file is finished so long after its beginning, though nothing comes any more, also where the
+// disk fails at it, and the next one is begun by the next capture.
+func TestFilesCloseByAge(t *testing.T) {
+	for faults := range 3 {
+		dir, disk := t.TempDir(), &faulty{err: syscall.EIO}
+		synctest.Test(t, func(t *testing.T) {
+			system := actortest.System(t)
+			p := actortest.NewProbe(t, system, "slave")
+			o := archivistOptions(dir, disk)
+			o.Writer.MaxAge = 10 * time.Minute
+			pid := system.Root.Spawn(archivist.Props(o, actortest.Log()))
+			p.Tell(pid, capture(t, 0))
+			actortest.Pass(5 * time.Minute)
+			p.Tell(pid, capture(t, 1))
+			actortest.Pass(5*time.Minute - time.Second)
+			if files, _ := warc.Files(dir); len(files) != 0 {
+				t.Errorf("%v: finished after %v", files, 10*time.Minute-time.Second)
+			}
+			disk.from, disk.upTo = disk.n+1, disk.n+1+faults
+			actortest.Pass(3 * time.Minute)
+			told, failed := archived(p)
+			if n := check(t, dir, told); n != 2 || len(told) != 2 || len(failed) > 0 {
+				t.Errorf("%d captures in finished files, %d told, %d failed", n, len(told), len(failed))
+			}
+			p.Tell(pid, capture(t, 2))
+			actortest.Pass(11 * time.Minute)
+			told, _ = archived(p)
+			files, _ := warc.Files(dir)
+			if n := check(t, dir, told); n != 3 || len(told) != 3 || len(files) != 2 {
+				t.Errorf("%d captures in %v, %d told", n, files, len(told))
+			}
+		})
+	}
+}
+
 func TestTheArchivistRepairsWhatWasLeft(t *testing.T) {
 	dir := t.TempDir()
 	torn := capture(t, 1).Records

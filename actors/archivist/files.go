@@ -91,7 +91,7 @@ func (s *files) store(b *binding) (again error) {
 		s.describe(b.describes)
 	}
 	b.err = s.open()
-	if b.shut = s.writer == nil; b.err != nil || len(b.items) == 0 {
+	if b.shut = s.writer == nil; b.err != nil || len(b.items) == 0 && !s.writer.Full(0) {
 		return nil
 	}
 	s.broken = true // until it is known not to be
@@ -109,6 +109,9 @@ func (s *files) store(b *binding) (again error) {
 }
 
 func (s *files) append(items []bindItem) error {
+	if len(items) == 0 {
+		return s.finish()
+	}
 	synced := 0
 	for i := range items {
 		item := &items[i]
@@ -118,12 +121,9 @@ func (s *files) append(items []bindItem) error {
 				return err
 			}
 			synced = i
-			name, err := s.writer.Finish()
-			if err != nil {
+			if err := s.finish(); err != nil {
 				return err
 			}
-			s.finishIndex(name)
-			s.proof.Finish(name, false)
 		}
 		offset, err := s.writer.Append(records)
 		if err != nil {
@@ -136,6 +136,16 @@ func (s *files) append(items []bindItem) error {
 		}
 	}
 	return s.sync(items[synced:])
+}
+
+// finish ends the open file; the next is begun when captures come.
+func (s *files) finish() error {
+	name, err := s.writer.Finish()
+	if err == nil && name != "" {
+		s.finishIndex(name)
+		s.proof.Finish(name, false)
+	}
+	return err
 }
 
 // sync syncs the open file, which ends with items, and lists them in its index.
@@ -260,14 +270,10 @@ func (s *files) close() error {
 	var err error
 	s.indexBare()
 	if s.writer != nil {
-		s.mend() // should it fail, Close does too, and mend has its second chance
-		name, failed := s.writer.Close()
-		if failed != nil {
+		s.mend() // should it fail, finish does too, and mend has its second chance
+		if s.finish() != nil {
 			s.broken = true
 			err = s.mend()
-		} else if name != "" {
-			s.finishIndex(name)
-			s.proof.Finish(name, false)
 		}
 		s.writer = nil
 	}

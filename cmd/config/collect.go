@@ -23,6 +23,10 @@ import (
 	"henro/store/archive/bucket"
 )
 
+// CollectAge is how long after its beginning a WARC file that is collected is finished, so that those of a slow crawl
+// arrive, too.
+const CollectAge = 15 * time.Minute
+
 // Collect is what the flags say of where finished WARC files go.
 type Collect struct{ To string }
 

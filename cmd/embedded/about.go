@@ -76,7 +76,7 @@ func KeepAbout(dir string, work config.Work, info warc.Info, seeds []reading.See
 		_, again := writer.Abandon()
 		return errors.Join(err, again)
 	}
-	name, err := writer.Close()
+	name, err := writer.Finish()
 	if err != nil {
 		return err
 	}

@@ -126,6 +126,9 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	if err != nil {
 		return err
 	}
+	if sender != nil {
+		o.Archive.Writer.MaxAge = config.CollectAge
+	}
 	telemetry := config.NewTelemetry(peers.Name, peers.Name, log, floor.SystemOptions{})
 	system := telemetry.System
 	telemetry.OfSlave(&o)

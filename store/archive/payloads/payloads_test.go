@@ -283,7 +283,7 @@ func TestCapturesOfAnEarlierCrawlAreImported(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	name, err := w.Close()
+	name, err := w.Finish()
 	if err != nil {
 		t.Fatal(err)
 	}

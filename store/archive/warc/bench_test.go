@@ -139,7 +139,7 @@ func BenchmarkExchange(b *testing.B) {
 					pending = 0
 				}
 			}
-			if _, err := to.Close(); err != nil {
+			if _, err := to.Finish(); err != nil {
 				b.Fatal(err)
 			}
 		})

@@ -14,6 +14,4 @@ var (
 	ErrFormat = errors.New("warc: not a WARC file")
 	// ErrNotHTTP is returned by Entry.HTTP for a record whose block is not an HTTP message.
 	ErrNotHTTP = errors.New("warc: block is not an HTTP message")
-	// ErrClosed is returned by a Writer after Close.
-	ErrClosed = errors.New("warc: writer is closed")
 )

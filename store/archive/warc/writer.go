@@ -22,6 +22,8 @@ type WriterOptions struct {
 	// MaxFile is the size in bytes from which a file is full. Default 1 GB: the field's custom, small enough to be
 	// copied and checked in one go. A capture larger than that gets a file of its own.
 	MaxFile int64
+	// MaxAge is how long after its beginning a file is full, whatever its size. Default 0: it is not by that.
+	MaxAge  time.Duration
 	Info    Info    // for the warcinfo at the head of each file
 	Records Options // must be those of the Builders whose bytes are appended
 	Disk    Disk    // default OS
@@ -67,11 +69,11 @@ type Writer struct {
 	serial  int      // of the next file
 	file    DiskFile // nil: none is open
 	name    string   // of the open file, without folder and OpenSuffix
-	size    int64    // appended
-	room    []byte   // appended and not written yet
-	synced  int64    // of these, known to be on the disk
-	failed  bool     // since the last Sync: only Abandon and Close are left
-	closed  bool
+	begun   time.Time
+	size    int64  // appended
+	room    []byte // appended and not written yet
+	synced  int64  // of these, known to be on the disk
+	failed  bool   // since the last Sync: only Abandon is left
 }
 
 // NewWriter returns a Writer; it makes its first file when the first bytes come.
@@ -92,17 +94,25 @@ func (w *Writer) Describe(info Info) { w.options.Info = info }
 // Name returns the name that the open file will have once it is finished, or "" when none is open.
 func (w *Writer) Name() string { return w.name }
 
-// Full reports whether n more bytes would make the open file too large, so that the owner should Finish it first.
+// Full reports whether n more bytes would make the open file too large, or it is too old, so that the owner should
+// Finish it first.
 func (w *Writer) Full(n int) bool {
-	return w.file != nil && w.size+int64(n) > w.options.MaxFile
+	return w.file != nil && (w.size+int64(n) > w.options.MaxFile ||
+		w.options.MaxAge > 0 && !w.options.Now().Before(w.Ripe()))
+}
+
+// Ripe is when the open file will be full by its age; zero: none is open, or there is no such age.
+func (w *Writer) Ripe() time.Time {
+	if w.file == nil || w.options.MaxAge <= 0 {
+		return time.Time{}
+	}
+	return w.begun.Add(w.options.MaxAge)
 }
 
 // Append appends the bytes of finished records and returns where they begin. It opens a file if none is open. It never
 // closes one: the owner does, who wants to index it.
 func (w *Writer) Append(records []byte) (offset int64, err error) {
 	switch {
-	case w.closed:
-		return 0, ErrClosed
 	case w.failed:
 		return 0, errors.New("warc: append to a file that failed")
 	case w.file == nil:
@@ -152,7 +162,7 @@ func (w *Writer) open() error {
 		if _, err = f.Write(info); err == nil {
 			err = w.options.Disk.SyncDir(w.options.Dir)
 		}
-		w.file, w.name, w.size, w.synced = f, name, int64(len(info)), 0
+		w.file, w.name, w.begun, w.size, w.synced = f, name, now, int64(len(info)), 0
 		if err != nil {
 			w.failed = true
 			return fmt.Errorf("begin %s: %w", name, err)
@@ -193,7 +203,8 @@ func (w *Writer) Sync() error {
 	return nil
 }
 
-// Finish syncs the open file and gives it its final name, which it returns; "" when none was open.
+// Finish syncs the open file and gives it its final name, which it returns; "" when none was open. When it fails,
+// Abandon is left.
 func (w *Writer) Finish() (name string, err error) {
 	if w.file == nil {
 		return "", nil
@@ -256,10 +267,4 @@ func (w *Writer) rename() (name string, err error) {
 
 func (w *Writer) forget() {
 	w.file, w.name, w.size, w.synced, w.room, w.failed = nil, "", 0, 0, nil, false
-}
-
-// Close finishes the open file and ends the Writer. When it fails, Abandon is left.
-func (w *Writer) Close() (name string, err error) {
-	w.closed = true
-	return w.Finish()
 }

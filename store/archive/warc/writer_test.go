@@ -158,7 +158,7 @@ func TestWriterSaysWhereRecordsLie(t *testing.T) {
 		if got := names(t, dir); len(got) != 1 || got[0] != w.Name()+warc.OpenSuffix {
 			t.Errorf("while it grows: %v", got)
 		}
-		name, err := w.Close()
+		name, err := w.Finish()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,9 +180,6 @@ func TestWriterSaysWhereRecordsLie(t *testing.T) {
 			!strings.HasPrefix(string(info.block), "software: henro/0.1\r\nformat: WARC File Format 1.1\r\n") {
 			t.Errorf("warcinfo is %v %q", info.entry.Header, info.block)
 		}
-		if _, err := w.Append(records[0]); err != warc.ErrClosed {
-			t.Errorf("append after Close: %v", err)
-		}
 	}
 }
 
@@ -200,7 +197,7 @@ func TestWriterRollsWithoutSplitting(t *testing.T) {
 		}
 		want = append(want, fmt.Sprintf("http://docs.test/%d", i))
 	}
-	if _, err := w.Close(); err != nil {
+	if _, err := w.Finish(); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -247,7 +244,7 @@ func TestNothingDoubtfulSurvivesAFailure(t *testing.T) {
 				}
 			}
 		}
-		if _, err := w.Close(); err != nil {
+		if _, err := w.Finish(); err != nil {
 			if _, err := w.Abandon(); err != nil {
 				t.Errorf("operation %d failing: %v", at, err)
 			}
