@@ -748,6 +748,7 @@ type WorkRequested struct {
 	BusyNs        int64                  `protobuf:"varint,12,opt,name=busy_ns,json=busyNs,proto3" json:"busy_ns,omitempty"`       // Σ e since its start: for how long its connections have had a request under way, added up
 	UnderWay      uint32                 `protobuf:"varint,13,opt,name=under_way,json=underWay,proto3" json:"under_way,omitempty"` // requests
 	Queued        uint32                 `protobuf:"varint,14,opt,name=queued,proto3" json:"queued,omitempty"`                     // hosts that may be asked and for which no connection is free
+	Waits         string                 `protobuf:"bytes,15,opt,name=waits,proto3" json:"waits,omitempty"`                        // why it takes on no hosts though it could hold some; empty: it does
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -878,6 +879,13 @@ func (x *WorkRequested) GetQueued() uint32 {
 		return x.Queued
 	}
 	return 0
+}
+
+func (x *WorkRequested) GetWaits() string {
+	if x != nil {
+		return x.Waits
+	}
+	return ""
 }
 
 // Mailboxes are those of one kind of actor of a process.
@@ -2787,7 +2795,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06Header\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\tR\x05value\"\x94\x03\n" +
+	"\x05value\x18\x03 \x01(\tR\x05value\"\xaa\x03\n" +
 	"\rWorkRequested\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12\x16\n" +
@@ -2807,7 +2815,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x04term\x18\v \x01(\x04R\x04term\x12\x17\n" +
 	"\abusy_ns\x18\f \x01(\x03R\x06busyNs\x12\x1b\n" +
 	"\tunder_way\x18\r \x01(\rR\bunderWay\x12\x16\n" +
-	"\x06queued\x18\x0e \x01(\rR\x06queued\"\x81\x01\n" +
+	"\x06queued\x18\x0e \x01(\rR\x06queued\x12\x14\n" +
+	"\x05waits\x18\x0f \x01(\tR\x05waits\"\x81\x01\n" +
 	"\tMailboxes\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06actors\x18\x02 \x01(\rR\x06actors\x12\x18\n" +

@@ -68,6 +68,8 @@ type Options struct {
 	// ArchiveStopped is called with the error when captures cannot be written, and with nil when they can be again;
 	// nil: it is not called. It must not wait.
 	ArchiveStopped func(error)
+	// Waits says why no hosts are to be taken on for now; "" or nil: they are. It must not wait itself.
+	Waits func() string
 	// Shows replaces the browser, for tests in virtual time.
 	Shows render.Browser
 	// Dial replaces the network, for tests in virtual time.

@@ -25,6 +25,7 @@ type room struct {
 	seeking bool           // a goroutine looks for room
 	sought  sync.WaitGroup // that goroutine
 	resting time.Time      // no room is looked for until then
+	waits   string         // what Options.Waits said last
 }
 
 // roomSought says whether there is room in the archive again.
@@ -55,6 +56,22 @@ func (s *Slave) tellStopped(err error) {
 	if s.o.ArchiveStopped != nil {
 		s.o.ArchiveStopped(err)
 	}
+}
+
+// waits reports whether no hosts are to be taken on. When that begins, those that are held are given back.
+func (s *Slave) waits(ctx actor.Context) bool {
+	was := s.room.waits
+	if s.o.Waits != nil {
+		s.room.waits = s.o.Waits()
+	}
+	switch now := s.room.waits; {
+	case was == "" && now != "":
+		s.log.WithField("why", now).Warn("pages wait; giving the leases back until they need not")
+		s.finishAll(ctx, "archive")
+	case was != "" && now == "":
+		s.log.Info("pages wait no more")
+	}
+	return s.room.waits != ""
 }
 
 // seekRoom looks whether the archive can be written again, beside the mailbox.

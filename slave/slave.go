@@ -315,7 +315,7 @@ const turnover = 4
 func (s *Slave) ask(ctx actor.Context) {
 	use := s.gate.use()
 	slots := min(s.o.Leases(), 2*s.o.Connections+use.resting+turnover*len(s.ended)/askedKept)
-	if s.draining || s.room.lacking {
+	if s.waits(ctx) || s.draining || s.room.lacking {
 		slots = 0
 	}
 	serial := s.bond.ask()
@@ -326,7 +326,7 @@ func (s *Slave) ask(ctx actor.Context) {
 		PageSlots: uint32(s.window.free()), Held: s.heldLeases(),
 		Unstored: uint32(s.window.used()), MemoryBytes: memory, Goroutines: uint32(goroutines),
 		Mailboxes: s.o.mailboxes(), Term: s.bond.term,
-		BusyNs: int64(use.busy), UnderWay: uint32(use.underWay), Queued: uint32(use.waiting),
+		BusyNs: int64(use.busy), UnderWay: uint32(use.underWay), Queued: uint32(use.waiting), Waits: s.room.waits,
 	})
 }
 

@@ -25,6 +25,8 @@ type SenderOptions struct {
 	Every time.Duration
 	// RetryAfter is the rest after a failure, doubled up to RetryMax while it fails again. Default 1 s and 1 min.
 	RetryAfter, RetryMax time.Duration
+	// Tried is told how each pass of Run ended; nil: nobody is.
+	Tried func(error)
 }
 
 // DefaultSenderOptions returns the defaults.
@@ -62,7 +64,11 @@ func (s *Sender) Run(ctx context.Context) {
 	failed := time.Duration(0)
 	for {
 		rest := s.o.Every
-		if _, err := s.Pass(ctx); err != nil && ctx.Err() == nil {
+		_, err := s.Pass(ctx)
+		if s.o.Tried != nil {
+			s.o.Tried(err)
+		}
+		if err != nil && ctx.Err() == nil {
 			failed = min(max(2*failed, s.o.RetryAfter), s.o.RetryMax)
 			rest = failed
 			s.log.WithFields(logrus.Fields{"err": err,

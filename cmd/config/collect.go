@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"henro/actors/collect"
+	"henro/actors/collect/spool"
 	"henro/actors/console"
 	"henro/store/archive/bucket"
 )
@@ -28,38 +29,52 @@ import (
 const CollectAge = 15 * time.Minute
 
 // Collect is what the flags say of where finished WARC files go.
-type Collect struct{ To string }
+type Collect struct {
+	To, Archive string
+	Spool       Bytes
+}
 
 // Register adds the flags of a node that archives.
 func (c *Collect) Register(f *pflag.FlagSet) {
 	f.StringVar(&c.To, "collect", "",
-		"bring finished WARC files to `WHERE`, the HOST:PORT of henro nodes collect or s3://BUCKET/FOLDER, and "+
-			"remove them here once they are safe there")
+		"bring finished WARC files to the `HOST:PORT` of henro nodes collect, and remove them here once they are safe")
+	f.StringVar(&c.Archive, "archive", "", "bring them into a bucket in place of that: `s3://BUCKET/FOLDER`")
+	f.Var(&c.Spool, "spool", "pages wait while so much of them waits to be brought away; 0: however much")
 }
 
-// Sender makes the sender of an archive below dir, or nil if nothing is to be collected.
+// Sender makes the sender of an archive below dir, or nil if nothing is to be collected. waits says why pages wait for
+// it.
 func (c *Collect) Sender(ctx context.Context, dir, prefix, key, name string, log *logrus.Entry) (sender *collect.Sender,
-	err error) {
-	if c.To == "" {
-		return nil, nil
+	waits func() string, err error) {
+	switch {
+	case c.To != "" && c.Archive != "":
+		return nil, nil, Usage("--collect and --archive: files go to one place")
+	case c.To == "" && c.Archive == "" && c.Spool > 0:
+		return nil, nil, Usage("--spool needs --archive or --collect, which make room again")
+	case c.To == "" && c.Archive == "":
+		return nil, nil, nil
 	}
 	o := collect.DefaultSenderOptions()
 	o.Dir, o.Prefix = filepath.Join(dir, "warc"), prefix
-	if strings.HasPrefix(c.To, "s3:") {
+	if c.Archive != "" {
 		o.Place, err = c.bucket(ctx, log)
 	} else {
 		o.Place, err = c.post(ctx, key, name, log)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return collect.NewSender(o, log)
+	full := spool.New(o.Dir, o.Prefix, int64(c.Spool))
+	go full.Run(ctx)
+	o.Tried = full.Tried
+	sender, err = collect.NewSender(o, log)
+	return sender, full.Says, err
 }
 
 // post is the way to henro nodes collect.
 func (c *Collect) post(ctx context.Context, key, name string, log *logrus.Entry) (collect.Place, error) {
 	if _, _, err := net.SplitHostPort(c.To); err != nil {
-		return nil, Usage("--collect %q: want HOST:PORT or s3://BUCKET/FOLDER", c.To)
+		return nil, Usage("--collect %q: want HOST:PORT; into a bucket files go by --archive", c.To)
 	}
 	keys, err := readKeys(key)
 	if err != nil {
@@ -111,7 +126,7 @@ func FindBucket(address string) (bucket.Where, error) {
 
 // bucket is the way to a store that speaks S3.
 func (c *Collect) bucket(ctx context.Context, log *logrus.Entry) (collect.Place, error) {
-	where, err := FindBucket(c.To)
+	where, err := FindBucket(c.Archive)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +137,7 @@ func (c *Collect) bucket(ctx context.Context, log *logrus.Entry) (collect.Place,
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if err := place.Check(ctx); errors.Is(err, collect.ErrRefused) {
-		return nil, Usage("--collect: %v", err)
+		return nil, Usage("--archive: %v", err)
 	} else if err != nil {
 		log.WithField("err", err).Warn("the store does not answer yet; files stay here until it does")
 	}

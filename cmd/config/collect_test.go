@@ -105,7 +105,7 @@ func TestAReceiverWithAKeyTakesFilesUntilTheirNodeIsRevoked(t *testing.T) {
 		}
 	}
 	finish("henro-20260101000000000-00000-1~a~0.warc.gz")
-	sender, err := c.Sender(ctx, from, "henro", key, "a", logrus.NewEntry(log))
+	sender, _, err := c.Sender(ctx, from, "henro", key, "a", logrus.NewEntry(log))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -122,12 +122,12 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 		}
 	}
 	log = log.WithField("node", peers.Name)
-	sender, err := collect.Sender(ctx, dir, config.WARCPrefix, peers.Key, peers.Name, log)
+	sender, waits, err := collect.Sender(ctx, dir, config.WARCPrefix, peers.Key, peers.Name, log)
 	if err != nil {
 		return err
 	}
 	if sender != nil {
-		o.Archive.Writer.MaxAge = config.CollectAge
+		o.Archive.Writer.MaxAge, o.Waits = config.CollectAge, waits
 	}
 	telemetry := config.NewTelemetry(peers.Name, peers.Name, log, floor.SystemOptions{})
 	system := telemetry.System

@@ -15,6 +15,7 @@ import (
 	"henro/cmd/config"
 	"henro/master"
 	"henro/master/lending"
+	"henro/messages/visible"
 	"henro/store"
 	"henro/store/consensus"
 )
@@ -188,7 +189,7 @@ func printSlaves(out io.Writer, slaves []lending.SlaveStatus) error {
 				s.Address)
 			continue
 		}
-		if s.Impossible > 0 || s.Declined > 0 {
+		if s.Impossible > 0 || s.Declined > 0 || s.State == lending.Waiting {
 			doubted = append(doubted, s)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d/%d\t%d\t%.0f MB\t%d\t%s\t%s\t%s\n", s.Name, s.State, s.Leases,
@@ -199,7 +200,9 @@ func printSlaves(out io.Writer, slaves []lending.SlaveStatus) error {
 		return err
 	}
 	for _, s := range doubted {
-		if s.Impossible > 0 {
+		if s.State == lending.Waiting {
+			fmt.Fprintf(out, "%s: pages wait: %s\n", s.Name, visible.Line(s.Why))
+		} else if s.Impossible > 0 {
 			fmt.Fprintf(out, "%s: %d reports that cannot be true, the latest of %s; after three a slave is barred "+
 				"until it is started again\n", s.Name, s.Impossible, s.Why)
 		}

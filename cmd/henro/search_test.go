@@ -140,7 +140,7 @@ func BenchmarkSearch(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	if _, err := writer.Close(); err != nil {
+	if _, err := writer.Finish(); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {

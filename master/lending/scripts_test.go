@@ -20,7 +20,7 @@ import (
 //	new [maxpages=9] [leasepages=2] [requisites] [partitions=2] [domains] [names]
 //	at 5s                   later 10s
 //	register SLAVE BOOT [held=1,2] [as=ADDRESS] [crawl=c] [term=3]
-//	asks SLAVE BOOT [slots=2] [held=1,2] [busy=1s] [as=ADDRESS]
+//	asks SLAVE BOOT [slots=2] [held=1,2] [busy=1s] [waits=WORD] [as=ADDRESS]
 //	facts SLAVE BOOT LEASE HOST SEQ… [as=ADDRESS] [links=URL,URL depth=1]
 //	declines SLAVE BOOT LEASE [as=ADDRESS]                  drawn SLAVE HOST…  lacking
 //	lost SLAVE BOOT         refused SLAVE BOOT [gone]       drain SLAVE        resume SLAVE
@@ -114,8 +114,8 @@ func (p *player) play(line []string) error {
 		return err
 	case "slaves":
 		for _, s := range p.desk.Slaves(p.now) {
-			fmt.Fprintf(p.said, "%s: %s, %d of %d hosts, impossible %d, declined %d\n", s.Name, s.State, s.Leases,
-				s.Slots, s.Impossible, s.Declined)
+			fmt.Fprintf(p.said, "%s: %s, %d of %d hosts, impossible %d, declined %d\n", s.Name,
+				strings.TrimSpace(string(s.State)+" "+s.Why), s.Leases, s.Slots, s.Impossible, s.Declined)
 		}
 	case "lacking":
 		fmt.Fprintf(p.said, "%q\n", p.desk.Lacking(p.now.Add(time.Second)))
@@ -162,7 +162,7 @@ func (p *player) tell(command string, w *words) error {
 	case "asks":
 		p.serial++
 		fact = &messages.WorkRequested{Slave: w.plain[0], Boot: w.plain[1], Serial: p.serial, Held: w.ids("held"),
-			HostSlots: uint32(w.number("slots"))}
+			HostSlots: uint32(w.number("slots")), Waits: w.named["waits"]}
 	case "facts":
 		report := &messages.Report{Slave: w.plain[0], Boot: w.plain[1]}
 		for i := range w.plain[4:] {

@@ -1,6 +1,7 @@
 package lending
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -39,6 +40,7 @@ const (
 	Drained  SlaveState = "drained"  // it holds nothing and is lent nothing: its machine may be switched off
 	Silent   SlaveState = "silent"   // it sent nothing for 3 s: it is lent nothing
 	Lost     SlaveState = "lost"     // the gossip reports that it is gone
+	Waiting  SlaveState = "waiting"  // it takes on no hosts, and says why
 	Barred   SlaveState = "barred"   // it reported what cannot be true: this start of it is lent nothing
 	Refused  SlaveState = "refused"  // its protocol is not understood
 )
@@ -60,7 +62,7 @@ type SlaveStatus struct {
 	Memory      uint64     `json:"memory_bytes"`
 	Goroutines  int        `json:"goroutines"`
 	Silent      string     `json:"silent"` // since its last message
-	// reports of this start of it that cannot be true, and what was wrong with the latest
+	// reports of this start of it that cannot be true, and what was wrong with the latest, or why it waits
 	Impossible int    `json:"impossible,omitempty"`
 	Why        string `json:"why,omitempty"`
 	Declined   int    `json:"declined,omitempty"` // hosts that it did not take on, in a row
@@ -301,10 +303,12 @@ func (s *slaves) status(in ledger.Slave) SlaveStatus {
 		line.State = Drained
 	case s.idle(in.Name, in.Boot):
 		line.State = Draining
+	case known.asked.GetWaits() != "":
+		line.State, line.Why = Waiting, known.asked.Waits
 	default:
 		line.State = Working
 	}
-	line.Impossible, line.Why, line.Declined = known.impossible, known.why, known.declined
+	line.Impossible, line.Why, line.Declined = known.impossible, cmp.Or(line.Why, known.why), known.declined
 	line.Version, line.Address, line.Connections = known.version, known.address, known.connections
 	line.UnderWay, line.Queued = int(known.asked.GetUnderWay()), int(known.asked.GetQueued())
 	line.Busy = known.usage.share(known.connections)

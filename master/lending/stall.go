@@ -11,6 +11,7 @@ const (
 	stallNoSlave = "no slave"           // none is there that asked for work in the last seconds
 	stallBarred  = "slaves are barred"  // for reports that cannot be true
 	stallDecline = "slaves decline"     // they do not take on the hosts that they are lent
+	stallWaits   = "slaves wait"        // for a reason that they say, such as a full spool
 	stallFull    = "slaves are full"    // hosts are ready, and no slave has room
 	stallLent    = "lent, no answer"    // hosts are lent, and nothing comes back
 	stallResting = "host rests"         // hosts that may not be asked yet
@@ -21,7 +22,7 @@ const (
 // each reason, and a sentence about the most important one.
 func (d *Desk) Stalled(now time.Time, quiet time.Duration, waiting uint64) (map[string]int, speech.Sentence) {
 	reasons := map[string]int{}
-	present := 0
+	present, why := 0, ""
 	for _, s := range d.base.ledger.Slaves() {
 		known := d.slaves.known[s.Name]
 		switch {
@@ -31,6 +32,9 @@ func (d *Desk) Stalled(now time.Time, quiet time.Duration, waiting uint64) (map[
 			reasons[stallBarred]++
 		case known != nil && known.declined >= declinedBorne:
 			reasons[stallDecline]++
+		case known != nil && known.asked.GetWaits() != "":
+			reasons[stallWaits]++
+			why = known.asked.Waits
 		}
 		present++
 	}
@@ -57,6 +61,8 @@ func (d *Desk) Stalled(now time.Time, quiet time.Duration, waiting uint64) (map[
 	case reasons[stallBarred] == present:
 		return reasons, speech.Say("nothing was fetched for %s: %d slaves are barred, since they reported what "+
 			"cannot be; henro nodes names them", quiet, present)
+	case reasons[stallWaits] > 0 && reasons[stallBarred]+reasons[stallDecline]+reasons[stallWaits] == present:
+		return reasons, speech.Say("nothing was fetched for %s: %d slaves wait: %s", quiet, reasons[stallWaits], why)
 	case reasons[stallBarred]+reasons[stallDecline] == present:
 		return reasons, speech.Say("nothing was fetched for %s: %d slaves do not take on what they are lent", quiet,
 			reasons[stallDecline])

@@ -181,7 +181,7 @@ func (l *lab) startSlave(i int) (err error) {
 	name := fmt.Sprintf("slave%d", i)
 	l.slaves[i], err = l.group.Start(name, l.bin+"/henro-slave", append([]string{"--join", l.gossip, "--name", name,
 		"--dir", l.path(name), "--gossip", "127.0.0.1:0", "--actors", "127.0.0.1:0", "--warc-size", l.size,
-		"--collect", archive}, strings.Fields(l.slaveFlags)...)...)
+		"--archive", archive}, strings.Fields(l.slaveFlags)...)...)
 	return err
 }
 

@@ -92,6 +92,7 @@ var parsers = map[string]bool{"slave/links.Document": true}
 // what plugs it in counts among those of the house.
 var rooms = map[string]int{
 	"actors/living":        1_372,
+	"actors/collect/spool": 95,
 	"cmd/feed/beside":      75,
 	"cmd/proving":          140,
 	"cmd/replay/cdx":       813,
