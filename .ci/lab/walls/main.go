@@ -44,6 +44,11 @@ var judging string
 //go:embed third.txt
 var third string
 
+// soft are short pages that are none: written before the rules of shape, and judged as the walls are.
+//
+//go:embed ordinary.txt
+var soft string
+
 // hosts are those of the made pages; of each template there is a page on each.
 var hosts = []string{"shop.example.com", "www.forum-beispiel.de", "journal.exemple.fr", "bunko.example.jp",
 	"www.tienda.example", "archive.example.org"}
@@ -182,6 +187,14 @@ func main() {
 	judge("choosing", pages(choosing), *every)
 	good := judge("judging", pages(judging), *every) >= 0.95
 	judge("third", pages(third), *every)
+	taken := 0
+	for _, m := range pages(soft) {
+		if kind := walls.Look(&m.page); kind != walls.None {
+			taken++
+			fmt.Printf("  taken for %s: %s on %s\n", kind, m.name, m.page.URL)
+		}
+	}
+	fmt.Printf("short pages: %d of %d taken for walls\n", taken, len(pages(soft)))
 	if flag.NArg() > 0 {
 		count, wrong, took, err := ordinary(flag.Args())
 		if err != nil {
