@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// found has a bit for each word of a class that was found.
+// found has a bit for each idea of a class that was found.
 type found [kinds][classes]uint64
 
-// of is how many words of a class were found.
+// of is how many ideas of a class were found.
 func (f *found) of(k Kind, c class) int { return bits.OnesCount64(f[k][c]) }
 
 // entry is one of the words that are looked for.
@@ -22,36 +22,44 @@ type entry struct {
 // finder looks for all words in one pass: four bytes in a row tell most places where none begins.
 type finder struct {
 	begins [1 << 10]uint64 // a bit for each hash of four bytes with which a word begins
-	by     map[uint32][]entry
+	at     [1 << 16]uint16 // of a hash, where in by the words are
+	by     [][]entry
 }
 
-var all = makeFinder()
+// The finders of what is said, of what bodies do, and of URLs.
+var said, written, addressed = makeFinder(titles, says, hints), makeFinder(marks, widgets), makeFinder(urls)
 
-func makeFinder() *finder {
-	f := &finder{by: map[uint32][]entry{}}
+func makeFinder(of ...class) *finder {
+	f := &finder{by: [][]entry{nil}}
 	for k := range words {
-		for c, list := range words[k] {
-			for i, word := range list {
-				key := binary.BigEndian.Uint32([]byte(word))
-				f.by[key] = append(f.by[key], entry{word, Kind(k), class(c), 1 << i})
-				f.begins[hash(key)>>6] |= 1 << (hash(key) & 63)
+		for _, c := range of {
+			for _, w := range words[k][c] {
+				h := hash(binary.BigEndian.Uint32([]byte(w.text)))
+				if f.at[h] == 0 {
+					f.at[h] = uint16(len(f.by))
+					f.by = append(f.by, nil)
+				}
+				by := &f.by[f.at[h]]
+				*by = append(*by, entry{w.text, Kind(k), c, 1 << w.idea})
+				f.begins[h>>6] |= 1 << (h & 63)
 			}
 		}
 	}
 	return f
 }
 
-func hash(key uint32) uint32 { return key * 2654435761 >> 16 }
+func hash(key uint32) uint16 { return uint16(key * 2654435761 >> 16) }
 
 // find notes the words in a text, whose capitals of ASCII count as small letters.
 func (f *finder) find(text []byte, out *found) {
 	key := uint32(0)
-	for i := 0; i < len(text); i++ {
-		key = key<<8 | uint32(lowered[text[i]])
-		if h := hash(key); i < 3 || f.begins[h>>6]&(1<<(h&63)) == 0 {
+	for i, c := range text {
+		key = key<<8 | uint32(lowered[c])
+		h := hash(key)
+		if f.begins[h>>6]>>(h&63)&1 == 0 || i < 3 {
 			continue
 		}
-		for _, e := range f.by[key] {
+		for _, e := range f.by[f.at[h]] {
 			if begins(text[i-3:], e.word) {
 				out[e.kind][e.class] |= e.bit
 			}
@@ -63,7 +71,7 @@ func begins(text []byte, word string) bool {
 	if len(text) < len(word) {
 		return false
 	}
-	for i := 4; i < len(word); i++ {
+	for i := range len(word) {
 		if lowered[text[i]] != word[i] {
 			return false
 		}

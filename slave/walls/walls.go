@@ -94,7 +94,10 @@ func Look(p *Page) Kind {
 	if k := s.look(); k != None {
 		return k
 	}
-	return byHeader(p)
+	if k := byHeader(p); k != None {
+		return k
+	}
+	return s.byShape()
 }
 
 // byHeader trusts the fields by which vendors tell programs what they did, where the status says that it is no content.
@@ -150,7 +153,7 @@ func ledAway(p *Page) Kind {
 // named reports that a URL says of itself what kind of page it is.
 func named(u *url.URL, k Kind) bool {
 	var f found
-	all.find([]byte("//"+u.Host+u.Path), &f)
+	addressed.find([]byte("//"+u.Host+u.Path), &f)
 	return f.of(k, urls) > 0
 }
 
@@ -160,13 +163,15 @@ type signs struct {
 	title, text, body found
 	bare, failed      bool
 	read              bool // the body
+	pages             int  // how many links lead to pages
 }
 
 func (s *signs) look() Kind {
 	d := s.page.Document
-	all.find([]byte(strings.ToLower(d.Title)), &s.title)
+	said.find([]byte(strings.ToLower(d.Title)), &s.title)
 	s.failed = s.page.Status >= 400 && s.page.Status != 404 && s.page.Status != 410 || s.page.Status == 202
-	s.bare = len(d.Text) <= maxBareText && len(d.Links) <= 4*maxBareLinks
+	s.failed = s.failed || s.page.Status > 226 && s.page.Status < 300 // no such status says what it is
+	s.bare = letters(d.Text, maxBareText) <= maxBareText && len(d.Links) <= 4*maxBareLinks
 	if !s.bare && !s.failed && s.title == (found{}) {
 		return None // most pages go no further
 	}
@@ -176,10 +181,11 @@ func (s *signs) look() Kind {
 			pages++
 		}
 	}
+	s.pages = pages
 	if pages > maxLinks {
 		return None
 	}
-	all.find(bytes.ToLower(d.Text), &s.text)
+	said.find(bytes.ToLower(d.Text), &s.text)
 	s.bare = s.bare && pages <= maxBareLinks
 	best, most := None, wall-1
 	for k := Challenge; k < kinds; k++ {
@@ -196,15 +202,15 @@ func (s *signs) look() Kind {
 // wall is how many signs make a wall. No place has as many by itself.
 const wall = 3
 
-// What a page has at most that has nothing else either: bytes of text, links to pages. sentence is how many bytes of
+// What a page has at most that has nothing else either: letters of text, links to pages. sentence is how many bytes of
 // text are not much more than one sentence.
 const maxBareText, maxBareLinks, sentence = 700, 10, 150
 
 // count weighs the signs of one kind: what title and text say and a vendor's mark at most two each, what is a sign
 // beside these alone one. Words alone make no wall of a page that has more to say.
 func (s *signs) count(k Kind) (n int) {
-	said, titled, spare := s.text.of(k, says), s.title.of(k, titles) > 0, s.bare || s.failed
-	n = min(said, 2)
+	sentences, titled, spare := s.text.of(k, says), s.title.of(k, titles) > 0, s.bare || s.failed
+	n = min(sentences, 2)
 	if s.title.of(k, says) > 0 {
 		n, titled = n+2, true
 	}
@@ -217,7 +223,7 @@ func (s *signs) count(k Kind) (n int) {
 	}
 	beside := marked || s.inBody().of(k, widgets) > 0 || k == Consent && s.atConsent() || k == Parked && s.namesHost()
 	short := titled && s.title.of(k, says) == 0 && (spare || beside)
-	only := s.bare && said > 0 && len(s.page.Document.Text) <= sentence // it is all that there is
+	only := s.bare && sentences > 0 && len(s.page.Document.Text) <= sentence // it is all that there is
 	for _, sign := range [...]bool{marked, beside, s.bare, s.failed, short, only} {
 		if sign {
 			n++
@@ -233,7 +239,7 @@ func (s *signs) count(k Kind) (n int) {
 func (s *signs) inBody() *found {
 	if !s.read {
 		s.read = true
-		all.find(s.page.Body[:min(len(s.page.Body), maxRead)], &s.body)
+		written.find(s.page.Body[:min(len(s.page.Body), maxRead)], &s.body)
 	}
 	return &s.body
 }
@@ -255,14 +261,17 @@ func (s *signs) namesHost() bool {
 
 // isLogIn reports a form for a password, or a provider's page that makes one, in the place of what was asked for.
 func (s *signs) isLogIn() bool {
-	u, err := url.Parse(s.page.URL)
+	form, marked := s.inBody().of(LogIn, widgets) > 0, s.body.of(LogIn, marks) > 0
 	status, redirected := s.page.Status, s.page.Redirected
+	if !form && !marked && !redirected || len(s.page.Document.Text) > maxText/2 {
+		return false
+	}
+	u, err := url.Parse(s.page.URL)
 	denied := status == 401 || status == 403
-	if err != nil || len(s.page.Document.Text) > maxText/2 || !redirected && !denied && named(u, LogIn) {
+	if err != nil || !redirected && !denied && named(u, LogIn) {
 		return false // of the last: it was asked for
 	}
-	worded, marked := s.title.of(LogIn, titles) > 0, s.inBody().of(LogIn, marks) > 0
-	form, bare := s.inBody().of(LogIn, widgets) > 0, s.bare && len(s.page.Document.Text) <= sentence
+	worded, bare := s.title.of(LogIn, titles) > 0, s.bare && len(s.page.Document.Text) <= sentence
 	switch {
 	case marked && (worded || redirected || bare), form && (worded || denied || s.text.of(LogIn, says) > 0):
 		return true

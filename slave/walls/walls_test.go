@@ -83,7 +83,9 @@ func TestALogInPageIsAWallInThePlaceOfContent(t *testing.T) {
 		{"its own address, led there", page(titled, at("https://news.example.org/login?next=/a"), redirected), LogIn},
 		{"its own address, forbidden", page(titled, at("https://news.example.org/login"), status(403)), LogIn},
 		{"forbidden", page(form, status(401)), LogIn},
-		{"a form on an ordinary page", page("<title>News</title>" + form), None},
+		{"a form on an ordinary page", page("<title>News</title>" + form + strings.Repeat("<p>There is more.", 80)), None},
+		{"a form and nothing else", page("<title>News</title>" + form), LogIn},
+		{"its own address, and nothing else", page(form, at("https://news.example.org/register")), None},
 		{"words without a form", page("<title>How to sign in</title><p>Click.</p>"), None},
 		{"a provider's page", page("<title>Sign in</title><div id=okta-sign-in></div>"), LogIn},
 	}
@@ -121,18 +123,20 @@ func TestARedirectThatLeadsBackIsAWall(t *testing.T) {
 func TestEveryWordCanBeFound(t *testing.T) {
 	for k := range words {
 		for c, list := range words[k] {
-			if len(list) > 64 {
-				t.Errorf("%s has %d words of class %d: a word has 64 bits", Kind(k), len(list), c)
-			}
-			for i, word := range list {
+			for _, word := range list {
+				if word.idea > 63 {
+					t.Errorf("%s has more than 64 ideas of class %d: %q", Kind(k), c, word.text)
+				}
 				var f found
-				capital := []byte("xx " + word + " xx")
+				capital := []byte("xx " + word.text + " xx")
 				if c := capital[3]; 'a' <= c && c <= 'z' {
 					capital[3] = c - 'a' + 'A'
 				}
-				all.find(capital, &f)
-				if f[k][c]&(1<<i) == 0 {
-					t.Errorf("%q is not found", word)
+				for _, all := range []*finder{said, written, addressed} {
+					all.find(capital, &f)
+				}
+				if f[k][c]&(1<<word.idea) == 0 {
+					t.Errorf("%q is not found", word.text)
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package walls
 
 import (
+	"cmp"
 	_ "embed"
 	"strings"
 )
@@ -14,6 +15,7 @@ const (
 	marks
 	widgets
 	urls
+	hints
 
 	classes
 )
@@ -21,24 +23,39 @@ const (
 //go:embed words.txt
 var wordsText string
 
-// words are what the kinds of walls show.
+// word is what is looked for, and which idea of its class it says: of hints, and of what any page does, several words
+// say the same.
+type word struct {
+	text string
+	idea int
+}
+
+// words are what the kinds of walls show; those of None what any page does.
 var words = readWords(wordsText)
 
 // readWords reads lines "kind class:" and, below each, its words between bars.
-func readWords(text string) (all [kinds][classes][]string) {
-	var into *[]string
+func readWords(text string) (all [kinds][classes][]word) {
+	var into *[]word
+	ideas, together := 0, false
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
 		switch name, _, head := strings.Cut(line, ":"); {
 		case line == "", line[0] == '#':
 		case line[0] == '\t':
-			for word := range strings.SplitSeq(line[1:], " | ") {
-				*into = append(*into, strings.TrimSuffix(word, " |"))
+			if more := strings.HasPrefix(line, "\t\t"); together && !more {
+				ideas++
+			}
+			for text := range strings.SplitSeq(strings.TrimLeft(line, "\t"), " | ") {
+				if !together {
+					ideas++
+				}
+				*into = append(*into, word{strings.TrimSuffix(text, " |"), ideas - 1})
 			}
 		case head:
+			ideas, together = 0, name == "page marks" || strings.HasSuffix(name, " hints")
 			for k := range kinds {
-				for c, class := range [classes]string{"titles", "says", "marks", "widgets", "urls"} {
-					if name == strings.ReplaceAll(k.String(), " ", "-")+" "+class {
+				for c, class := range [classes]string{"titles", "says", "marks", "widgets", "urls", "hints"} {
+					if name == cmp.Or(strings.ReplaceAll(k.String(), " ", "-"), "page")+" "+class {
 						into = &all[k][c]
 					}
 				}

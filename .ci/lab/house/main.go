@@ -109,7 +109,7 @@ var rooms = map[string]int{
 	"slave/render/lacks":   24,
 	"slave/render/spoken":  86,
 	"slave/render/wanted":  83,
-	"slave/walls":          330,
+	"slave/walls":          500,
 	"store/proof":          1_930,
 	"store/proof/packed":   120,
 	"store/archive/bucket": 940,

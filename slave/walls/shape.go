@@ -1,0 +1,161 @@
+package walls
+
+import (
+	"bytes"
+	"math/bits"
+	"net/url"
+	"slices"
+	"strings"
+
+	"henro/slave/links"
+)
+
+// enough is how many signs of shape make a wall of a page of which no vendor's words are known.
+const enough = 4
+
+// maxShapeLinks is how many links to pages a page of which only hints are known has at most.
+const maxShapeLinks = 5
+
+// perIdea is for how many letters a hint speaks.
+const perIdea = 150
+
+// What any page's body does, by the lines of words.txt.
+const (
+	asks = 1 << iota
+	setsCookie
+	goesOn
+	scripts
+)
+
+// byShape looks at a page that has hardly anything: what it does instead of showing content, and of which kind of wall
+// its few words give hints. Words alone need three ideas of one kind and no link to another page of the site; a status
+// that refuses, a form, an address or a way back makes up for one.
+func (s *signs) byShape() Kind {
+	d, status := s.page.Document, s.page.Status
+	switch {
+	case status == 404, status == 410, status == 500, status == 502, status == 504: // these say themselves what they are
+		return None
+	case s.pages > maxShapeLinks || !s.bare:
+		return None
+	}
+	best, second, most := None, None, 0
+	for k := Challenge; k < kinds; k++ {
+		if n := s.hinted(k); n > most {
+			best, second, most = k, best, n
+		}
+	}
+	size := letters(d.Text, max(len(d.Text)/2, sentence))
+	if !s.failed && most < 2 && size > sentence {
+		return None // before its body and its URL are looked at
+	}
+	u, err := url.Parse(s.page.URL)
+	if err != nil {
+		return None
+	}
+	refused := status == 401 || status == 403
+	asked := !s.page.Redirected && !refused && named(u, LogIn) // a page for logging in is content there
+	if asked && best == LogIn {
+		best, most = second, s.hinted(second)
+	}
+	does := s.inBody()[None][marks]
+	script := does&scripts != 0 && size == 0 && s.pages == 0
+	switch forms := s.body.of(LogIn, widgets); {
+	case forms > 0 && !asked, status == 401 && !script:
+		return LogIn
+	case script && (s.failed || does&setsCookie != 0 && does&goesOn != 0):
+		return Challenge
+	case status == 429:
+		return RateLimit
+	case size <= sentence && s.leadsBack(u) && named(u, LogIn):
+		return LogIn
+	}
+	if most < 2 && !s.failed {
+		return None
+	}
+	n, shape, own := min(most, 3), 0, s.ownLinks(u)
+	for _, sign := range [...]bool{does&asks != 0 && !own, d.NoIndex, !own && s.tellsAddress(),
+		s.leadsBack(u), s.leadsBack(u)} {
+		if sign {
+			shape++
+		}
+	}
+	n += min(shape, 2)
+	if s.failed {
+		n++
+	}
+	if !own && size <= most*perIdea {
+		n++
+	}
+	if most < 2 && (shape == 0 || !s.failed) || n < enough {
+		return None
+	}
+	return best
+}
+
+// hinted is how many ideas of a kind title and text give a hint of.
+func (s *signs) hinted(k Kind) int { return bits.OnesCount64(s.title[k][hints] | s.text[k][hints]) }
+
+// ownLinks reports a link to another page of the same site, other than those that walls have as well.
+func (s *signs) ownLinks(u *url.URL) bool {
+	return slices.ContainsFunc(s.page.Document.Links, func(l links.Ref) bool {
+		if !l.Kind.Navigates() {
+			return false
+		}
+		to, err := u.Parse(l.Raw)
+		return err == nil && to.Host == u.Host && to.Path != u.Path && !named(to, None) && !named(to, LogIn)
+	})
+}
+
+// letters is how much a text says, in letters, of which one of Chinese, Japanese or Korean counts as two. A text that is
+// not longer in bytes than most, or three times as long, is counted by bytes.
+func letters(text []byte, most int) (n int) {
+	if len(text) <= most || len(text) > 3*most {
+		return len(text)
+	}
+	for _, b := range text {
+		if b < 0x80 || b >= 0xc0 {
+			n++
+		}
+		if b >= 0xe0 {
+			n++
+		}
+	}
+	return n
+}
+
+// tellsAddress reports that the text has an IP address or a long identifier: who asked, and what for.
+func (s *signs) tellsAddress() bool {
+	for word := range bytes.FieldsSeq(s.page.Document.Text) {
+		word = bytes.Trim(word, ".,;:()[]\"'#")
+		digits, others, dots := 0, 0, 0
+		for _, b := range word {
+			switch {
+			case b >= '0' && b <= '9':
+				digits++
+			case b == '.':
+				dots++
+			case b|0x20 < 'a' || b|0x20 > 'z':
+				others = len(word)
+			}
+		}
+		if dots == 3 && digits+dots == len(word) || dots == 0 && others <= 4 && digits >= 4 && len(word) >= 12 {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsBack reports that the page was reached by a redirect, and that its URL says where to go afterwards.
+func (s *signs) leadsBack(u *url.URL) bool {
+	if !s.page.Redirected || u.RawQuery == "" || len(u.RawQuery) > maxText {
+		return false
+	}
+	for _, values := range u.Query() {
+		for _, v := range values {
+			if strings.HasPrefix(v, "/") || strings.Contains(v, "://") {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,58 @@
+package walls
+
+import (
+	"strings"
+	"testing"
+)
+
+// Of a page of which no vendor's words are known its shape says what it is, and hints in any language of which kind.
+// Each of these is none when one of its signs is taken away.
+func TestAWallIsKnownByItsShape(t *testing.T) {
+	const guard = "<title>Guard</title><p>Your visit looks like an attack.</p>"
+	const reloads = "<script>document.cookie='a=1';location.reload()</script>"
+	here := at("https://auth.example.org/start?next=%2Fa%2Fstory.html")
+	tests := []struct {
+		name string
+		page *Page
+		want Kind
+	}{
+		{"a status, two ideas, few words", page("<p>The firewall has blocked it.</p>", status(403)), Challenge},
+		{"a status and one idea", page("<title>403 Forbidden</title><h1>403 Forbidden</h1>", status(403)), None},
+		{"two ideas and few words", page("<p>The firewall has blocked it.</p>"), None},
+		{"three ideas and nothing else", page("<p>The firewall has blocked robots.</p>"), Challenge},
+		{"three ideas and the way to the site", page("<p>The firewall has blocked robots.</p><a href=/b>b</a>"), None},
+		{"three ideas and a way that walls have too",
+			page("<p>The firewall has blocked robots.</p><a href=/help>Help</a>"), Challenge},
+		{"three ideas in many words", page("<p>The firewall has blocked robots.</p><p>" +
+			strings.Repeat("It did so on Monday. ", 25)), None},
+		{"who asked", page(guard+"<p>Your IP: 192.0.2.7</p>", status(403)), Challenge},
+		{"a form, two ideas", page("<form><p>Room number <input name=r> Voucher code <input name=v> Wi-Fi</form>"), LogIn},
+		{"Korean", page("<title>안내</title><p>도메인 소유자는 호스팅 설정을 확인해 주세요.</p>"), Parked},
+		{"Russian", page("<p>Домен не продлён, владелец может продлить хостинг.</p>"), Parked},
+		{"a script that sets a cookie and comes again", page(reloads), Challenge},
+		{"a script that goes elsewhere", page("<script>location.replace('/b')</script>"), None},
+		{"scripts alone, refused", page("<script src=/x></script>", status(403)), Challenge},
+		{"scripts alone: an application", page("<div id=root></div><script src=/x></script>"), None},
+		{"a status without a meaning", page("<script src=/x></script>", status(247)), Challenge},
+		{"a name is to be given", page("<h1>401</h1>", status(401)), LogIn},
+		{"too much asked", page("<h1>429</h1>", status(429)), RateLimit},
+		{"a page for logging in that leads back", page("<div id=app></div>", here, redirected), LogIn},
+		{"it was asked for", page("<div id=app></div>", here), None},
+		{"what is not there", page("<p>The firewall has blocked robots.</p>", status(404)), None},
+		{"what is broken", page("<p>Error: contact the administrator, request id 1234567890abcdef</p>", status(500)), None},
+	}
+	for _, tt := range tests {
+		if got := Look(tt.page); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A letter of two bytes is one letter, of three two: text in no alphabet counts as longer than its letters.
+func TestLettersAreCounted(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "abcdef": 6, "абв": 3, "日本語": 6} {
+		if got := letters([]byte(text), 4); got != want {
+			t.Errorf("%q has %d letters, want %d", text, got, want)
+		}
+	}
+}
