@@ -33,7 +33,7 @@ const (
 func (s *signs) byShape() Kind {
 	d, status := s.page.Document, s.page.Status
 	switch {
-	case status == 404, status == 410, status == 500, status == 502, status == 504: // these say themselves what they are
+	case status == 404, status == 410, status == 500, status == 502, status == 504: // each says itself what it is
 		return None
 	case s.pages > maxShapeLinks || !s.bare:
 		return None
@@ -106,8 +106,8 @@ func (s *signs) ownLinks(u *url.URL) bool {
 	})
 }
 
-// letters is how much a text says, in letters, of which one of Chinese, Japanese or Korean counts as two. A text that is
-// not longer in bytes than most, or three times as long, is counted by bytes.
+// letters is how much a text says, in letters, of which one of Chinese, Japanese or Korean counts as two. A text that
+// is not longer in bytes than most, or three times as long, is counted by bytes.
 func letters(text []byte, most int) (n int) {
 	if len(text) <= most || len(text) > 3*most {
 		return len(text)

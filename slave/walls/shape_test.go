@@ -26,7 +26,8 @@ func TestAWallIsKnownByItsShape(t *testing.T) {
 		{"three ideas in many words", page("<p>The firewall has blocked robots.</p><p>" +
 			strings.Repeat("It did so on Monday. ", 25)), None},
 		{"who asked", page(guard+"<p>Your IP: 192.0.2.7</p>", status(403)), Challenge},
-		{"a form, two ideas", page("<form><p>Room number <input name=r> Voucher code <input name=v> Wi-Fi</form>"), LogIn},
+		{"a form, two ideas",
+			page("<form><p>Room number <input name=r> Voucher code <input name=v> Wi-Fi</form>"), LogIn},
 		{"Korean", page("<title>안내</title><p>도메인 소유자는 호스팅 설정을 확인해 주세요.</p>"), Parked},
 		{"Russian", page("<p>Домен не продлён, владелец может продлить хостинг.</p>"), Parked},
 		{"a script that sets a cookie and comes again", page(reloads), Challenge},
@@ -39,7 +40,8 @@ func TestAWallIsKnownByItsShape(t *testing.T) {
 		{"a page for logging in that leads back", page("<div id=app></div>", here, redirected), LogIn},
 		{"it was asked for", page("<div id=app></div>", here), None},
 		{"what is not there", page("<p>The firewall has blocked robots.</p>", status(404)), None},
-		{"what is broken", page("<p>Error: contact the administrator, request id 1234567890abcdef</p>", status(500)), None},
+		{"what is broken",
+			page("<p>Error: contact the administrator, request id 1234567890abcdef</p>", status(500)), None},
 	}
 	for _, tt := range tests {
 		if got := Look(tt.page); got != tt.want {
