@@ -15,6 +15,7 @@ import (
 	"henro/cmd/config"
 	"henro/messages/visible"
 	"henro/store/archive/wacz"
+	"henro/store/report/ccindex"
 	"henro/store/report/export"
 	"henro/store/report/tables"
 )
@@ -43,9 +44,9 @@ func newExportCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&what, "what", "",
-		"pages, links, hosts, captures, stoplist; several with commas, or all (default: pages; all for sqlite)")
+		"pages, links, hosts, captures, stoplist, some with commas, or all (default: pages; sqlite, cc-index: all)")
 	cmd.Flags().StringVar(&to, "to", "",
-		"csv, tsv, jsonl, parquet, sqlite, or wacz, as henro wacz does (default: what the name of FILE says, or csv)")
+		"csv, tsv, jsonl, parquet, sqlite, cc-index, or wacz, as henro wacz does (default: by the name, or csv)")
 	r.register(cmd)
 	return cmd
 }
@@ -64,7 +65,8 @@ state of now is exported. The file appears under its name once it is whole.
 		fmt.Fprintf(&b, "%-9s %s\n", t.Name, strings.Join(names, ", "))
 	}
 	b.WriteString(`
-csv, tsv, jsonl and parquet hold one table, sqlite several, with indexes and views.`)
+csv, tsv, jsonl and parquet hold one table, sqlite several, with indexes and views. cc-index is a folder of Parquet
+files, one for each table: captures with the columns of Common Crawl's cc-index-table, links as edges.`)
 	return b.String()
 }
 
@@ -74,8 +76,8 @@ func exportOf(what, to, path string) (export.Options, error) {
 	if o.Format == "" {
 		o.Format = export.FormatOf(path)
 		if end := filepath.Ext(path); o.Format == "" && len(end) > 1 && path != "-" {
-			return o, config.Usage("%s: no format is called %s; give --to csv, tsv, jsonl, parquet, sqlite or wacz",
-				path, end)
+			return o, config.Usage("%s: no format is called %s; give --to %s or wacz", path, end,
+				strings.Join(export.Formats, ", "))
 		}
 		o.Format = cmp.Or(o.Format, "csv")
 	}
@@ -84,7 +86,7 @@ func exportOf(what, to, path string) (export.Options, error) {
 		all = append(all, t.Name)
 	}
 	switch {
-	case what == "all" || what == "" && o.Format == "sqlite":
+	case what == "all" || what == "" && (o.Format == "sqlite" || o.Format == ccindex.Format):
 		o.Tables = all
 	case what == "":
 		o.Tables = []string{"pages"}

@@ -101,6 +101,7 @@ var rooms = map[string]int{
 	"cmd/watch":            450,
 	"cmd/telling":          550,
 	"cmd/watching":         580,
+	"store/report/ccindex": 184,
 	"store/report/news":    900,
 	"master/changefeed":    300,
 	"messages/posted":      312,

@@ -13,11 +13,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"henro/store/fsync"
+	"henro/store/report/ccindex"
 	"henro/store/report/query"
 	"henro/store/report/tables"
 )
@@ -38,10 +39,13 @@ var streams = map[string]func(io.Writer, *tables.Table) (Writer, error){
 	"tsv":     newTSV,
 	"jsonl":   newJSONLines,
 	"parquet": newParquet,
+	ccindex.Format: func(out io.Writer, table *tables.Table) (Writer, error) {
+		return ccindex.Through(table, func(t *tables.Table) (ccindex.Writer, error) { return newParquet(out, t) })
+	},
 }
 
 // Formats are all formats.
-var Formats = []string{"csv", "tsv", "jsonl", "parquet", "sqlite"}
+var Formats = []string{"csv", "tsv", "jsonl", "parquet", "sqlite", ccindex.Format}
 
 // extensions are the ends of names that stand for a format under another name.
 var extensions = map[string]string{"db": "sqlite", "sqlite3": "sqlite", "ndjson": "jsonl"}
@@ -60,9 +64,9 @@ func FormatOf(path string) string {
 
 // Options say what is written where.
 type Options struct {
-	Tables   []string                       // of package tables; several for sqlite only
+	Tables   []string                       // of package tables; several for sqlite and cc-index only
 	Format   string                         // one of Formats
-	Path     string                         // of the file; "-": Stdout
+	Path     string                         // of the file, of cc-index the folder; "-": Stdout
 	Stdout   io.Writer                      // for Path "-"
 	Progress func(table string, rows int64) // called now and then; may be nil
 }
@@ -73,7 +77,7 @@ func Run(ctx context.Context, source *tables.Source, o Options) error {
 	switch {
 	case !slices.Contains(Formats, o.Format):
 		return fmt.Errorf("%w: unknown format %q: want one of %s", ErrFormat, o.Format, strings.Join(Formats, ", "))
-	case len(o.Tables) != 1 && o.Format != "sqlite":
+	case len(o.Tables) != 1 && o.Format != "sqlite" && (o.Format != ccindex.Format || o.Path == "-"):
 		return fmt.Errorf("%w: %s holds one table; sqlite holds all", ErrFormat, o.Format)
 	case o.Path == "-" && stream == nil:
 		return fmt.Errorf("%w: %s is not written to a pipe, but to a file", ErrFormat, o.Format)
@@ -88,24 +92,29 @@ func Run(ctx context.Context, source *tables.Source, o Options) error {
 		own.Temp = filepath.Dir(o.Path) // a disk with room for the export has room for putting it in order
 		source = &own
 	}
+	part := o.Path + ".part"
 	switch {
 	case o.Format == "sqlite":
-		return appear(o.Path, func(part string) error { return query.Save(ctx, source, part, o.Progress, o.Tables...) })
+		return fsync.Replace(o.Path, part, 0o666, func(io.Writer) error {
+			return query.Save(ctx, source, part, o.Progress, o.Tables...)
+		})
 	case o.Path == "-":
-		return writeTable(ctx, source, o, stream, o.Stdout)
+		return writeTable(ctx, source, o, o.Tables[0], stream, o.Stdout)
 	}
-	return appear(o.Path, func(part string) error {
-		f, err := os.Create(part)
-		if err != nil {
-			return err
-		}
-		return errors.Join(writeTable(ctx, source, o, stream, f), f.Close())
-	})
+	file := func(name, path string) error {
+		return fsync.Replace(path, path+".part", 0o666, func(to io.Writer) error {
+			return writeTable(ctx, source, o, name, stream, to)
+		})
+	}
+	if o.Format == ccindex.Format {
+		return ccindex.Files(o.Path, o.Tables, file)
+	}
+	return file(o.Tables[0], o.Path)
 }
 
-func writeTable(ctx context.Context, source *tables.Source, o Options,
+func writeTable(ctx context.Context, source *tables.Source, o Options, name string,
 	stream func(io.Writer, *tables.Table) (Writer, error), to io.Writer) error {
-	table := tables.Named(o.Tables[0])
+	table := tables.Named(name)
 	out := bufio.NewWriterSize(to, 1<<18)
 	w, err := stream(out, table)
 	if err != nil {
@@ -124,28 +133,4 @@ func writeTable(ctx context.Context, source *tables.Source, o Options,
 		return fmt.Errorf("export %s: %w", table.Name, err)
 	}
 	return nil
-}
-
-// appear gives a file its name once write has written it under another.
-func appear(path string, write func(part string) error) (err error) {
-	part := path + ".part"
-	if err := os.RemoveAll(part); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(part))
-		}
-	}()
-	if err := write(part); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(part, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(part, path)
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"henro/store/report/ccindex"
 	"henro/store/report/export"
 	"henro/store/report/query"
 	"henro/store/report/tables"
@@ -120,6 +121,25 @@ func TestEveryFormatHoldsTheSameRows(t *testing.T) {
 }
 
 // No text of a page is a formula to a spreadsheet; numbers stay numbers.
+// A folder for engines of analysis has a file for each table, and a second export takes the place of the first.
+func TestAFolderHasAFileForEachTable(t *testing.T) {
+	s, dir := source(t, web), filepath.Join(t.TempDir(), "tables")
+	for range 2 {
+		run(t, s, ccindex.Format, dir, "pages", "links", "captures")
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 3 {
+		t.Errorf("the folder has %q", left)
+	}
+	for name, file := range map[string]string{"pages": "pages", "links": "edges", "captures": "captures"} {
+		table := ccindex.Of(tables.Named(name)).Table
+		got, err := readParquet(filepath.Join(dir, file+".parquet"), table)
+		if want := rowsOf(t, s, name); err != nil || len(got) != len(want) || name != "captures" && len(want) > 0 &&
+			!reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %d rows, want %d; %v", file, len(got), len(want), err)
+		}
+	}
+}
+
 func TestFormatsAreKnownByTheEndsOfNames(t *testing.T) {
 	for path, want := range map[string]string{"a.csv": "csv", "a.PARQUET": "parquet", "a.sqlite": "sqlite",
 		"a.db": "sqlite", "csv": "", "a.csv.zip": "", "a": ""} {
@@ -246,6 +266,7 @@ func TestWhatIsRefusedLeavesNothing(t *testing.T) {
 		"no such format":           {Tables: []string{"pages"}, Format: "xlsx", Path: "x"},
 		"no such table":            {Tables: []string{"words"}, Format: "csv", Path: "x"},
 		"two tables in one file":   {Tables: []string{"pages", "links"}, Format: "csv", Path: "x"},
+		"a folder in a pipe":       {Tables: []string{"pages", "links"}, Format: ccindex.Format, Path: "-"},
 		"a database in a pipe":     {Tables: []string{"pages"}, Format: "sqlite", Path: "-"},
 		"a folder that is not one": {Tables: []string{"pages"}, Format: "csv", Path: "not/there"},
 	} {

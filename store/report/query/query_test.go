@@ -487,8 +487,8 @@ func TestASavedDatabaseHasWhatWasAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := query.Save(context.Background(), from, empty, nil, "pages")
-	if info, _ := os.Stat(empty); err == nil || info.Size() > 0 {
-		t.Errorf("a file that exists has %d bytes now: %v", info.Size(), err)
+	if info, _ := os.Stat(empty); err != nil || info.Size() == 0 {
+		t.Errorf("a file that was empty has %d bytes now: %v", info.Size(), err)
 	}
 }
 

@@ -196,11 +196,11 @@ func (s *Session) copy(ctx context.Context, name string) error {
 	return nil
 }
 
-// Save writes tables into a new SQLite database, with their indexes and the views that need no others. progress may be
-// nil.
+// Save writes tables into a new SQLite database, with their indexes and the views that need no others. Its file may be
+// there if it is empty. progress may be nil.
 func Save(ctx context.Context, source *tables.Source, path string, progress func(table string, rows int64),
 	names ...string) (err error) {
-	if _, err := os.Stat(path); err == nil {
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
 		return fmt.Errorf("%s exists", path)
 	}
 	s, err := open(ctx, source, path)
