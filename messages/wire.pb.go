@@ -2565,6 +2565,135 @@ func (x *ChangesTold) GetMore() bool {
 	return false
 }
 
+// CaptureAsked asks a slave for what it has archived of a page last before a moment, and CaptureTold answers it.
+type CaptureAsked struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Url           string                 `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
+	BeforeUnixNs  int64                  `protobuf:"varint,2,opt,name=before_unix_ns,json=beforeUnixNs,proto3" json:"before_unix_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CaptureAsked) Reset() {
+	*x = CaptureAsked{}
+	mi := &file_messages_wire_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CaptureAsked) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CaptureAsked) ProtoMessage() {}
+
+func (x *CaptureAsked) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CaptureAsked.ProtoReflect.Descriptor instead.
+func (*CaptureAsked) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *CaptureAsked) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *CaptureAsked) GetBeforeUnixNs() int64 {
+	if x != nil {
+		return x.BeforeUnixNs
+	}
+	return 0
+}
+
+type CaptureTold struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	AtUnixNs      int64                  `protobuf:"varint,1,opt,name=at_unix_ns,json=atUnixNs,proto3" json:"at_unix_ns,omitempty"` // 0: there is none
+	Digest        string                 `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	Status        int32                  `protobuf:"varint,3,opt,name=status,proto3" json:"status,omitempty"`
+	Location      string                 `protobuf:"bytes,4,opt,name=location,proto3" json:"location,omitempty"` // of a redirect
+	Body          []byte                 `protobuf:"bytes,5,opt,name=body,proto3" json:"body,omitempty"`         // HTML in UTF-8, by zlib
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CaptureTold) Reset() {
+	*x = CaptureTold{}
+	mi := &file_messages_wire_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CaptureTold) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CaptureTold) ProtoMessage() {}
+
+func (x *CaptureTold) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CaptureTold.ProtoReflect.Descriptor instead.
+func (*CaptureTold) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *CaptureTold) GetAtUnixNs() int64 {
+	if x != nil {
+		return x.AtUnixNs
+	}
+	return 0
+}
+
+func (x *CaptureTold) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *CaptureTold) GetStatus() int32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *CaptureTold) GetLocation() string {
+	if x != nil {
+		return x.Location
+	}
+	return ""
+}
+
+func (x *CaptureTold) GetBody() []byte {
+	if x != nil {
+		return x.Body
+	}
+	return nil
+}
+
 // TaskRefused says that a HostTask was not taken on (too late, draining).
 type TaskRefused struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2578,7 +2707,7 @@ type TaskRefused struct {
 
 func (x *TaskRefused) Reset() {
 	*x = TaskRefused{}
-	mi := &file_messages_wire_proto_msgTypes[21]
+	mi := &file_messages_wire_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2590,7 +2719,7 @@ func (x *TaskRefused) String() string {
 func (*TaskRefused) ProtoMessage() {}
 
 func (x *TaskRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[21]
+	mi := &file_messages_wire_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2603,7 +2732,7 @@ func (x *TaskRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskRefused.ProtoReflect.Descriptor instead.
 func (*TaskRefused) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{21}
+	return file_messages_wire_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *TaskRefused) GetSlave() string {
@@ -2644,7 +2773,7 @@ type Greeting struct {
 
 func (x *Greeting) Reset() {
 	*x = Greeting{}
-	mi := &file_messages_wire_proto_msgTypes[22]
+	mi := &file_messages_wire_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2656,7 +2785,7 @@ func (x *Greeting) String() string {
 func (*Greeting) ProtoMessage() {}
 
 func (x *Greeting) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[22]
+	mi := &file_messages_wire_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2669,7 +2798,7 @@ func (x *Greeting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeting.ProtoReflect.Descriptor instead.
 func (*Greeting) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{22}
+	return file_messages_wire_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Greeting) GetNode() string {
@@ -2689,7 +2818,7 @@ type Greeted struct {
 
 func (x *Greeted) Reset() {
 	*x = Greeted{}
-	mi := &file_messages_wire_proto_msgTypes[23]
+	mi := &file_messages_wire_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2701,7 +2830,7 @@ func (x *Greeted) String() string {
 func (*Greeted) ProtoMessage() {}
 
 func (x *Greeted) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[23]
+	mi := &file_messages_wire_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2714,7 +2843,7 @@ func (x *Greeted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeted.ProtoReflect.Descriptor instead.
 func (*Greeted) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{23}
+	return file_messages_wire_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Greeted) GetUnixMs() int64 {
@@ -2985,7 +3114,17 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\vChangesTold\x12\x18\n" +
 	"\achanges\x18\x01 \x03(\fR\achanges\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\tR\x04last\x12\x12\n" +
-	"\x04more\x18\x03 \x01(\bR\x04more\"a\n" +
+	"\x04more\x18\x03 \x01(\bR\x04more\"F\n" +
+	"\fCaptureAsked\x12\x10\n" +
+	"\x03url\x18\x01 \x01(\tR\x03url\x12$\n" +
+	"\x0ebefore_unix_ns\x18\x02 \x01(\x03R\fbeforeUnixNs\"\x8b\x01\n" +
+	"\vCaptureTold\x12\x1c\n" +
+	"\n" +
+	"at_unix_ns\x18\x01 \x01(\x03R\batUnixNs\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\tR\x06digest\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\x05R\x06status\x12\x1a\n" +
+	"\blocation\x18\x04 \x01(\tR\blocation\x12\x12\n" +
+	"\x04body\x18\x05 \x01(\fR\x04body\"a\n" +
 	"\vTaskRefused\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12\x14\n" +
@@ -3032,7 +3171,7 @@ func file_messages_wire_proto_rawDescGZIP() []byte {
 }
 
 var file_messages_wire_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_messages_wire_proto_goTypes = []any{
 	(Reason)(0),             // 0: henro.Reason
 	(*SlaveRegistered)(nil), // 1: henro.SlaveRegistered
@@ -3056,9 +3195,11 @@ var file_messages_wire_proto_goTypes = []any{
 	(*TraceReported)(nil),   // 19: henro.TraceReported
 	(*ChangesAsked)(nil),    // 20: henro.ChangesAsked
 	(*ChangesTold)(nil),     // 21: henro.ChangesTold
-	(*TaskRefused)(nil),     // 22: henro.TaskRefused
-	(*Greeting)(nil),        // 23: henro.Greeting
-	(*Greeted)(nil),         // 24: henro.Greeted
+	(*CaptureAsked)(nil),    // 22: henro.CaptureAsked
+	(*CaptureTold)(nil),     // 23: henro.CaptureTold
+	(*TaskRefused)(nil),     // 24: henro.TaskRefused
+	(*Greeting)(nil),        // 25: henro.Greeting
+	(*Greeted)(nil),         // 26: henro.Greeted
 }
 var file_messages_wire_proto_depIdxs = []int32{
 	4,  // 0: henro.SlaveWelcomed.fetch:type_name -> henro.FetchRules
@@ -3093,7 +3234,7 @@ func file_messages_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_messages_wire_proto_rawDesc), len(file_messages_wire_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   24,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

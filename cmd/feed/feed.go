@@ -42,8 +42,9 @@ type Options struct {
 	Crawl    string   // its directory, where the rules of the reader are
 	Tell     func(c *changes.Change)
 
-	Receivers []*telling.Receiver // are sent what changed by Once and Follow
-	Says      io.Writer           // what cannot be sent is said there
+	Receivers []*telling.Receiver                                     // are sent what changed by Once and Follow
+	Says      io.Writer                                               // what cannot be sent is said there
+	Elsewhere func(url string, before time.Time) (*watch.Copy, error) // see watch.Watcher
 }
 
 // Feed tells the changes of one archive.
@@ -98,7 +99,9 @@ func Open(o Options, archive *captures.Archive) (f *Feed, err error) {
 	if c.Grown != nil {
 		f.grown = c.Grown
 	}
-	f.watcher, err = watch.Open(o.Crawl, o.Dir, archive)
+	if f.watcher, err = watch.Open(o.Crawl, o.Dir, archive); err == nil {
+		f.watcher.Elsewhere = o.Elsewhere
+	}
 	return f, err
 }
 
@@ -158,18 +161,15 @@ func (f *Feed) tell(ctx context.Context, pairs []watch.Pair) (count int, err err
 	for begin := 0; begin < len(pairs); begin += 100 {
 		var told, quiet []changes.Change
 		for _, p := range pairs[begin:min(begin+100, len(pairs))] {
+			var change, noise *changes.Change
+			id := changes.IDOf(p.Now.URL, p.Now.At)
+			if !f.listed[id] && f.wants(p.Now.URL) { // a capture that cannot be read is henro check's business
+				change, noise, _ = f.watcher.Compare(&p)
+			}
 			if ctx.Err() != nil {
-				break
+				break // who else has the page may not have been asked
 			}
 			f.grown[p.Now.Filename] = max(f.grown[p.Now.Filename], p.Now.Offset)
-			id := changes.IDOf(p.Now.URL, p.Now.At)
-			if f.listed[id] || !f.wants(p.Now.URL) {
-				continue
-			}
-			change, noise, err := f.watcher.Compare(&p)
-			if err != nil {
-				continue // a capture that cannot be read is henro check's business
-			}
 			if noise != nil {
 				quiet = append(quiet, *noise)
 			}
@@ -215,7 +215,7 @@ func (f *Feed) Follow(ctx context.Context) (err error) {
 	if f.teller, err = telling.Open(f.o.Crawl, f.o.Receivers); err != nil {
 		return err
 	}
-	tail, err := watch.NewTail(f.archive)
+	tail, err := watch.NewTail(f.archive, f.o.Elsewhere != nil)
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (f *Feed) Follow(ctx context.Context) (err error) {
 
 // pairs goes through the index, which is sorted by page and moment.
 func (f *Feed) pairs() (found []watch.Pair, err error) {
-	var pages watch.Pages
+	pages := watch.Pages{First: f.o.Elsewhere != nil}
 	key := ""
 	err = f.archive.Entries(func(e cdxj.Entry) bool {
 		if e.Key != key {

@@ -133,15 +133,16 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	system := telemetry.System
 	telemetry.OfSlave(&o)
 	o.Mailboxes = telemetry.Tracer.Kinds
-	var running sync.WaitGroup
 	pid, joined, err := peers.Enlist(system, o, func() error {
 		_, err := floor.StartTracing(system, telemetry.Tracer)
-		return errors.Join(err, changes.Start(ctx, &running, system, dir, sender != nil, log))
+		return errors.Join(err, changes.Start(system, dir, sender != nil, log))
 	}, log)
 	if err != nil {
 		return err
 	}
 	log.WithField("actors", joined.Remote.Address()).Info("slave ready")
+	var running sync.WaitGroup
+	changes.Go(ctx, &running, system, dir, joined.Node.Members, log)
 	if sender != nil {
 		running.Go(func() {
 			defer floor.Guard(system, "the sender of files")

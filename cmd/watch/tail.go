@@ -15,7 +15,10 @@ import (
 )
 
 // Pages are the captures of pages in the order of their moments, for the pairs that follow each other.
-type Pages struct{ last map[string]*Pair }
+type Pages struct {
+	First bool // the first capture of a page makes a pair too, with no Before
+	last  map[string]*Pair
+}
 
 // maxPages is how many pages are remembered that were captured lately; of others the index is asked.
 const maxPages = 50_000
@@ -29,6 +32,9 @@ func (p *Pages) Add(e cdxj.Entry) *Pair {
 	switch {
 	case last == nil && isPage(&e):
 		p.last[e.URL] = &Pair{Before: e}
+		if p.First {
+			return &Pair{Now: e}
+		}
 	case last == nil:
 	case isSame(&last.Before, &e):
 		last.Same++
@@ -38,6 +44,14 @@ func (p *Pages) Add(e cdxj.Entry) *Pair {
 		return made
 	}
 	return nil
+}
+
+// Last is the latest capture of a page with a content that it did not have before; its URL is empty if there is none.
+func (p *Pages) Last(url string) (e cdxj.Entry) {
+	if last := p.last[url]; last != nil {
+		e = last.Before
+	}
+	return e
 }
 
 // Clear forgets all pages.
@@ -68,9 +82,9 @@ type Tail struct {
 	older   Pages // what pages had before it was full
 }
 
-// NewTail begins where the archive ends at this moment, or before.
-func NewTail(archive *captures.Archive) (*Tail, error) {
-	t := &Tail{archive: archive, read: map[string]int64{}}
+// NewTail begins where the archive ends at this moment, or before. first: see Pages.
+func NewTail(archive *captures.Archive, first bool) (*Tail, error) {
+	t := &Tail{archive: archive, read: map[string]int64{}, pages: Pages{First: first}}
 	names, err := t.growing()
 	for _, name := range names {
 		info, err := os.Stat(name)
@@ -115,7 +129,7 @@ func (t *Tail) Next() (pairs []Pair, finished bool, err error) {
 		}
 	}
 	if len(t.pages.last) > maxPages {
-		t.pages, t.older = Pages{}, t.pages
+		t.pages, t.older = Pages{First: t.pages.First}, t.pages
 	}
 	return pairs, finished, nil
 }

@@ -36,6 +36,9 @@ const RecordsName = "records.db"
 
 // Watcher compares captures of one archive. One goroutine uses it.
 type Watcher struct {
+	// Elsewhere finds what others have archived of a page last before a moment; nil: they have nothing. It may be nil.
+	Elsewhere func(url string, before time.Time) (*Copy, error)
+
 	archive *captures.Archive
 	rules   *news.Rules
 	db      *bbolt.DB
@@ -96,11 +99,25 @@ func (w *Watcher) Close() error { return w.db.Close() }
 type Pair struct {
 	Before, Now cdxj.Entry
 	Same        int // captures between them that are as Before
+
+	before *Copy // where Before is of another archive
+}
+
+// Copy is a capture of another archive.
+type Copy struct {
+	At       time.Time
+	Digest   string // as the index of an archive has it
+	Status   int
+	Location string // of a redirect
+	Body     []byte // HTML in UTF-8
 }
 
 // Compare reads both captures. told is the change; nil: nothing changed that the reader wants to know. What was held
 // for noise is in quiet; nil: nothing was.
 func (w *Watcher) Compare(p *Pair) (told, quiet *changes.Change, err error) {
+	if same, err := w.settle(p); same || err != nil {
+		return nil, nil, err
+	}
 	c, title, rule, err := w.change(p)
 	if err != nil || len(c.Blocks) == 0 {
 		return nil, nil, err
@@ -125,10 +142,25 @@ func (w *Watcher) Compare(p *Pair) (told, quiet *changes.Change, err error) {
 	return told, quiet, nil
 }
 
+// settle looks for a version before in other archives too, and reports whether there is none that differs.
+func (w *Watcher) settle(p *Pair) (same bool, err error) {
+	if w.Elsewhere != nil {
+		last, err := w.Elsewhere(p.Now.URL, p.Now.At)
+		if err != nil {
+			return false, err
+		}
+		if last != nil && last.At.After(p.Before.At) {
+			p.before, p.Same = last, 0
+			p.Before = cdxj.Entry{URL: p.Now.URL, At: last.At, Digest: last.Digest, Status: last.Status}
+		}
+	}
+	return p.Before.URL == "" || isSame(&p.Before, &p.Now), nil
+}
+
 // change compares two captures by the rule for their page.
 func (w *Watcher) change(p *Pair) (c *news.Change, title string, rule *news.Rule, err error) {
 	rule = w.rules.For(p.Now.URL)
-	before, err := w.read(p.Before, rule)
+	before, err := w.before(p, rule)
 	if err != nil {
 		return nil, "", nil, err
 	}
@@ -137,6 +169,13 @@ func (w *Watcher) change(p *Pair) (c *news.Change, title string, rule *news.Rule
 		return nil, "", nil, err
 	}
 	return news.Compare(before, now), now.Title, rule, nil
+}
+
+func (w *Watcher) before(p *Pair, rule *news.Rule) (*news.Page, error) {
+	if p.before != nil {
+		return news.Read(p.before.Body, p.before.Status, p.before.Location, rule), nil
+	}
+	return w.read(p.Before, rule)
 }
 
 func (w *Watcher) read(e cdxj.Entry, rule *news.Rule) (*news.Page, error) {

@@ -90,7 +90,7 @@ func (a *archive) open() (*captures.Archive, *Watcher, string) {
 func TestWhatComesIsComparedWithWhatWasBefore(t *testing.T) {
 	a := newArchive(t)
 	c, w, _ := a.open()
-	tail, err := NewTail(c)
+	tail, err := NewTail(c, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestWhatComesIsComparedWithWhatWasBefore(t *testing.T) {
 func TestAReaderTeaches(t *testing.T) {
 	a := newArchive(t)
 	c, w, folder := a.open()
-	tail, err := NewTail(c)
+	tail, err := NewTail(c, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,5 +233,61 @@ func TestWhatIsDamagedIsSetAside(t *testing.T) {
 	}
 	if _, err := Open(dir, dir, nil); err == nil || !strings.Contains(err.Error(), "watch.yaml: line 1") {
 		t.Errorf("rules: %v", err)
+	}
+}
+
+// A page that another slave visited since is compared with what that one has, also one that was never visited here.
+func TestWhatOthersHaveIsComparedToo(t *testing.T) {
+	a := newArchive(t)
+	rule := []byte("- pages: a.test\n  learn: false\n")
+	if err := os.WriteFile(filepath.Join(filepath.Dir(a.path), news.RulesName), rule, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, w, _ := a.open()
+	pages := Pages{First: true}
+	var other *Copy
+	w.Elsewhere = func(url string, before time.Time) (*Copy, error) {
+		if url != "http://a.test/" {
+			t.Errorf("asked for %s", url)
+		}
+		return other, nil
+	}
+	version := func(price int) string { return fmt.Sprintf("<title>Salt</title><p>Salt costs %d €</p>", price) }
+	at := func(day int) time.Time { return time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC).AddDate(0, 0, day) }
+	a.add(200, version(3))
+	var all []*Pair
+	if err := c.Entries(func(e cdxj.Entry) bool { all = append(all, pages.Add(e)); return true }); err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 2 || all[0].Before.URL != "" || all[1].Before.URL == "" || pages.Last("http://a.test/").At != at(1) {
+		t.Fatalf("pairs: %+v", all)
+	}
+	copyOf := func(day, price int) *Copy {
+		return &Copy{At: at(day).Add(-time.Hour), Digest: fmt.Sprint(price), Status: 200, Body: []byte(version(price))}
+	}
+	same := copyOf(1, 3)
+	same.Digest = all[1].Now.Digest
+	for _, v := range []struct {
+		what  string
+		other *Copy
+		pair  Pair
+		want  string
+	}{
+		{"nobody had it", nil, *all[0], ""},
+		{"another had it", copyOf(0, 5), *all[0], "-Salt costs 5 €\n+Salt costs 1 €\n"},
+		{"another has none", nil, *all[1], "-Salt costs 1 €\n+Salt costs 3 €\n"},
+		{"another has an older one", copyOf(0, 5), *all[1], "-Salt costs 1 €\n+Salt costs 3 €\n"},
+		{"another has a newer one", copyOf(1, 5), *all[1], "-Salt costs 5 €\n+Salt costs 3 €\n"},
+		{"another has told it", same, *all[1], ""},
+	} {
+		other = v.other
+		told, _, err := w.Compare(&v.pair)
+		got := ""
+		if told != nil {
+			got = told.Diff
+		}
+		if err != nil || (got == "") != (v.want == "") || !strings.Contains(got, v.want) {
+			t.Errorf("%s: %q, %v, want %q", v.what, got, err, v.want)
+		}
 	}
 }

@@ -14,16 +14,21 @@ import (
 	"github.com/spf13/pflag"
 
 	"henro/actors/floor"
+	"henro/cluster"
 	"henro/cmd/config"
 	"henro/cmd/feed"
 	"henro/cmd/telling"
 	"henro/master/changefeed"
+	"henro/messages"
 	"henro/store/archive/captures"
 	"henro/store/report/changes"
 )
 
 // Changes is what the flags of a slave say of telling changes.
-type Changes struct{ On bool }
+type Changes struct {
+	On        bool
+	receivers []*telling.Receiver
+}
 
 // Register adds the flag.
 func (c *Changes) Register(f *pflag.FlagSet) {
@@ -34,42 +39,45 @@ func (c *Changes) Register(f *pflag.FlagSet) {
 // again is how long passes before what failed is tried again.
 const again = time.Second
 
-// Start begins to tell what changes in the archive below dir, among what runs until the context ends. collected:
-// finished files leave the archive.
-func (c *Changes) Start(ctx context.Context, running *sync.WaitGroup, system *actor.ActorSystem, dir string,
-	collected bool, log *logrus.Entry) error {
+// Start has other nodes told what changed, and what is archived below dir. collected: finished files leave the archive.
+func (c *Changes) Start(system *actor.ActorSystem, dir string, collected bool, log *logrus.Entry) (err error) {
 	if !c.On {
 		return nil
 	}
 	if collected {
 		return config.Usage("--changes compares a page with what was archived before: leave --collect out")
 	}
-	receivers, err := telling.ReadReceivers(dir, config.FromEnvironment)
-	if err != nil {
+	if c.receivers, err = telling.ReadReceivers(dir, config.FromEnvironment); err != nil {
 		return config.Usage("%v", err)
 	}
-	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "warc"), 0o755), changefeed.Start(system, dir)); err != nil {
-		return err
+	return errors.Join(os.MkdirAll(filepath.Join(dir, "warc"), 0o755), changefeed.Start(system, dir),
+		lend(system, filepath.Join(dir, "warc"), config.Unread(log)))
+}
+
+// Go tells what changes, among what runs until the context ends. members are the other nodes.
+func (c *Changes) Go(ctx context.Context, running *sync.WaitGroup, system *actor.ActorSystem, dir string,
+	members func() []cluster.Member, log *logrus.Entry) {
+	if !c.On {
+		return
+	}
+	o := &others{ctx: ctx, members: members, mute: map[string]time.Time{}}
+	o.ask = func(m cluster.Member, asked *messages.CaptureAsked) *messages.CaptureTold {
+		said, _ := system.Root.RequestFuture(m.PID(lender), asked, patience).Result()
+		told, _ := said.(*messages.CaptureTold)
+		return told
 	}
 	running.Go(func() {
 		defer floor.Guard(system, "the finder of changes")
-		for {
-			err := follow(ctx, dir, receivers, log)
-			if ctx.Err() != nil {
-				return
-			}
-			log.WithField("err", err).Warn("changes are not told; trying again")
-			select {
-			case <-ctx.Done():
-			case <-time.After(again):
+		for o.await(); ctx.Err() == nil; o.rest(again) {
+			if err := c.follow(dir, o, log); ctx.Err() == nil {
+				log.WithField("err", err).Warn("changes are not told; trying again")
 			}
 		}
 	})
-	return nil
 }
 
 // follow tells changes until the context ends.
-func follow(ctx context.Context, dir string, receivers []*telling.Receiver, log *logrus.Entry) (err error) {
+func (c *Changes) follow(dir string, o *others, log *logrus.Entry) (err error) {
 	archive, err := captures.Open(filepath.Join(dir, "warc"), config.Unread(log))
 	if err != nil {
 		return err
@@ -78,10 +86,10 @@ func follow(ctx context.Context, dir string, receivers []*telling.Receiver, log 
 	says := log.WriterLevel(logrus.WarnLevel)
 	defer says.Close()
 	f, err := feed.Open(feed.Options{Crawl: dir, Dir: filepath.Join(dir, changes.Folder), Name: filepath.Base(dir),
-		Receivers: receivers, Says: says}, archive)
+		Receivers: c.receivers, Says: says, Elsewhere: o.last}, archive)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return f.Follow(ctx)
+	return f.Follow(o.ctx)
 }
