@@ -146,26 +146,26 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// Run sends until the context ends.
+// Run sends until the context ends. A receiver that does not answer keeps no other waiting.
 func (t *Teller) Run(ctx context.Context, says io.Writer) {
-	if len(t.lines) == 0 {
-		return
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(time.Second):
-		}
-		for _, l := range t.lines {
-			if err := t.step(l); err != nil {
-				fmt.Fprintf(says, "henro: telling %s: %v\n", l.Name, err)
+	var sending sync.WaitGroup
+	for _, l := range t.lines {
+		sending.Go(func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(time.Second):
+				}
+				if err := t.step(l); err != nil {
+					t.mu.Lock()
+					fmt.Fprintf(says, "henro: telling %s: %v\n", l.Name, err)
+					t.mu.Unlock()
+				}
 			}
-			if ctx.Err() != nil {
-				return
-			}
-		}
+		})
 	}
+	sending.Wait()
 }
 
 // step sends to one receiver what it is time for.

@@ -1,0 +1,148 @@
+"""Every change reaches its receivers, whatever these do: henro watch, an SMTP server and a webhook as processes of their own, with faults.
+
+  receivers.py HENRO DIR PORT [SECONDS]
+
+The SMTP server is python3-aiosmtpd, the webhook is receiver.py. Each is stopped (it hangs), killed (it refuses) and started again; the
+webhook answers 500 and drops connections too. Prints ok or FAIL lines; exit code 1 if one failed.
+"""
+import http.server, json, mailbox, os, random, re, signal, subprocess, sys, threading, time
+from email.header import decode_header, make_header
+
+henro, folder, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
+seconds = int((sys.argv[4:] or [120])[0])
+here = os.path.dirname(os.path.abspath(__file__))
+pages = 20
+version = [0] * pages
+failed = 0
+
+
+def holds(text, condition):
+    global failed
+    print(('ok    ' if condition else 'FAIL  ') + text, flush=True)
+    failed |= not condition
+
+
+class Page(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        n = int((re.search(r'\d+', self.path) or ['0'])[0])
+        self.send_response(200)
+        self.send_header('Content-Type', 'text/html' if self.path.startswith('/page/') else 'text/plain')
+        self.end_headers()
+        self.wfile.write(f'<title>Page {n}</title><main><p>The news of page {n} is version {version[n]}.'.encode()
+                         if self.path.startswith('/page/') else b'User-agent: *\nAllow: /\n')
+
+    def log_message(self, *_):
+        pass
+
+
+web = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Page)
+threading.Thread(target=web.serve_forever, daemon=True).start()
+crawl = os.path.join(folder, 'news')
+os.makedirs(crawl)
+with open(os.path.join(folder, 'list.txt'), 'w') as f:
+    f.writelines(f'http://127.0.0.1:{web.server_port}/page/{n} every 10s watch main\n' for n in range(pages))
+with open(os.path.join(crawl, 'tell.yaml'), 'w') as f:
+    f.write(f"""- {{name: mail, private: true, most: 3600, to: 'smtp://127.0.0.1:{port}/?from=henro@a.example&to=you@b.example&encryption=None&usestarttls=no'}}
+- {{name: hook, private: true, most: 3600, to: 'generic://127.0.0.1:{port + 1}/hook?disabletls=yes&template=JSON'}}
+- {{name: calm, private: true, most: 3600, to: 'generic://127.0.0.1:{port + 2}/hook?disabletls=yes&template=JSON'}}
+""")
+mails = os.path.join(folder, 'mails')
+commands = {
+    'mail': ['/usr/bin/python3', '-m', 'aiosmtpd', '-n', '-l', f'127.0.0.1:{port}', '-c', 'aiosmtpd.handlers.Mailbox', mails],
+    'hook': [sys.executable, os.path.join(here, 'receiver.py'), str(port + 1), os.path.join(folder, 'hook')],
+    'calm': [sys.executable, os.path.join(here, 'receiver.py'), str(port + 2), os.path.join(folder, 'calm')],
+}
+running = {}
+
+
+def start(name):
+    running[name] = subprocess.Popen(commands[name], stderr=open(os.path.join(folder, name + '.said'), 'a'))
+
+
+def fault(name, text):
+    """What the webhook does from now on."""
+    with open(os.path.join(folder, name + '.fault'), 'w') as f:
+        f.write(text)
+
+
+def arrived(name):
+    """Titles and texts of all messages."""
+    if name == 'mail':
+        if not os.path.exists(mails):
+            return []
+        def text(m):
+            parts = [p for p in m.walk() if p.get_content_type() == 'text/plain'] or [m]
+            return (parts[0].get_payload(decode=True) or b'').decode()
+        return [(str(make_header(decode_header(m['Subject']))), text(m)) for m in mailbox.Maildir(mails)]
+    try:
+        return [(m['title'], m['message']) for m in map(json.loads, open(os.path.join(folder, name)))]
+    except FileNotFoundError:
+        return []
+
+
+def told():
+    try:
+        with open(os.path.join(crawl, 'feed', 'changes.jsonl')) as f:
+            return [json.loads(line) for line in f if line.endswith('\n')]
+    except FileNotFoundError:
+        return []
+
+
+def counted(messages):
+    return sum(int((re.match(r'(\d+) pages have changed', title) or ['', 1])[1]) for title, _ in messages)
+
+
+def wait(seconds, condition):
+    end = time.time() + seconds
+    while not condition() and time.time() < end:
+        time.sleep(0.2)
+    return condition()
+
+
+random.seed(1)
+for name in commands:
+    start(name)
+time.sleep(1)
+watch = subprocess.Popen([henro, 'watch', crawl, '--allow-private', '--progress', 'off', '--delay', '1ms', '--listen-http', '127.0.0.1:0',
+                          os.path.join(folder, 'list.txt')], stdout=subprocess.DEVNULL, stderr=open(os.path.join(folder, 'said'), 'w'))
+try:
+    holds('both are sent messages', wait(60, lambda: version.__setitem__(0, version[0] + 1) or time.sleep(5) or
+                                        min(len(arrived(n)) for n in commands) > 0))
+    running['mail'].send_signal(signal.SIGSTOP)  # it takes connections, and says nothing
+    fault('hook', '500')
+    # what is sent to the mail server meanwhile fails after 30 s, and is tried again after a minute and after two
+    script = [(0.3, lambda: running['mail'].kill()), (0.5, lambda: fault('hook', 'drop')), (0.6, lambda: start('mail')),
+              (0.7, lambda: running['hook'].send_signal(signal.SIGSTOP)), (0.9, lambda: (running['hook'].kill(), fault('hook', ''))),
+              (0.95, lambda: start('hook'))]
+    began = time.time()
+    while time.time() < began + seconds:
+        version[random.randrange(pages)] += 1
+        time.sleep(0.3)
+        while script and time.time() > began + seconds * script[0][0]:
+            script.pop(0)[1]()
+    while script:
+        script.pop(0)[1]()
+    time.sleep(20)  # the last versions are visited
+    total = len(told())
+    for name in commands:
+        wait(500, lambda: counted(arrived(name)) >= len(told()))
+    total = len(told())
+    for name in commands:
+        messages = arrived(name)
+        listed = [l for _, text in messages for l in text.splitlines() if '/page/' in l]
+        longest = max((int((re.match(r'(\d+) pages', t) or ['', 1])[1]) for t, _ in messages), default=0)
+        holds(f'{name}: {total} changes came in {len(messages)} messages, the largest of {longest}: {counted(messages)}, none listed twice',
+              counted(messages) == total and len(listed) == len(set(listed)))
+    sends = [json.loads(line) for line in open(os.path.join(crawl, 'feed', 'sends.jsonl'))]
+    for name in ('mail', 'hook'):
+        causes = sorted({re.sub(r'\d{4,}', 'N', s['error'])[:150] for s in sends if s['to'] == name and 'error' in s})
+        holds(f'{name}: the log has {len(causes)} causes: {causes}', len(causes) > 1)
+    holds('calm: nothing failed', not [s for s in sends if s['to'] == 'calm' and 'error' in s])
+    late = max(b['t'] - a['t'] for a, b in zip(*(lambda l: (l, l[1:]))([{'t': m['at']} for m in map(json.loads, open(os.path.join(folder, 'calm')))])))
+    holds(f'calm: {late:.1f} s at most between two messages, while others hang', late < 20)
+finally:
+    watch.send_signal(signal.SIGINT)
+    watch.wait(60)
+    for process in running.values():
+        process.kill()
+sys.exit(failed)
