@@ -5,6 +5,7 @@
 #   living.sh              three sites that need little of npm, some two minutes
 #   living.sh all          sixteen sites, and one of 2,000 pages; some fifteen minutes, and 400 MB of packages
 #   living.sh big          the large site alone: what share is rendered, and pages/s of all ways
+#   living.sh soak [MINUTES]  every page of the large site rendered at a request a second, for an hour: memory and processor
 #   living.sh kill         three sites, while Chromium and henro are killed in the middle and go on
 #   living.sh NAME…        these sites: see living/make.mjs
 #
@@ -23,13 +24,14 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cache=${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/henro-living}
 port=${PORT:-8480}
-large=
+large= soak=
 case ${1:-three} in
 three) set -- react cors manual && PAGES=${PAGES:-6} BROWSER=${BROWSER:-off} ;;
 all)
 	set -- vitepress starlight docsify hash swagger redoc react vue scroll shadow cors tried worker manual blog menu
 	large=${BIG:-2000}
 	;;
+soak) soak=${2:-60} && set -- && large=${BIG:-2000} ;;
 big) set -- && large=${BIG:-2000} ;;
 kill) set -- vitepress react manual && PAGES=${PAGES:-6} BROWSER=${BROWSER:-auto} KILL=-kill ;;
 esac
@@ -87,6 +89,10 @@ if [ $# -gt 0 ]; then
 fi
 if [ -n "$large" ]; then # as fast as it goes, in all ways
 	sites=$(made big)
+	if [ -n "$soak" ]; then
+		judge "$sites" -browser "${BROWSER:-all}" -delay "${DELAY:-1s}" -soak "${soak}m"
+		exit $failed
+	fi
 	judge "$sites" -browser "${BROWSER:-off,auto,all}" -pages "${PAGES:-20}" -delay 0 -limit 30m -some "${SOME:-300}"
 fi
 exit $failed

@@ -32,7 +32,7 @@ type lab struct {
 	dir, henro, sites, browser string
 	path                       string // of Chromium
 	port                       int
-	delay, limit               time.Duration
+	delay, limit, soaks        time.Duration
 	bars, kill                 bool
 	some                       int // pages of a site that --browser all is to visit; 0: all
 	options                    qa.Options
@@ -57,6 +57,7 @@ func main() {
 	flag.DurationVar(&l.limit, "limit", 10*time.Minute, "of one crawl")
 	flag.BoolVar(&l.kill, "kill", false, "kill -9 Chromium and henro in the middle, and go on")
 	flag.IntVar(&l.some, "some", 0, "pages that a crawl with --browser all visits at most; 0: all")
+	flag.DurationVar(&l.soaks, "soak", 0, "crawl one site for so long, and judge memory alone")
 	bars := flag.String("bars", "on", "off: what is missed is printed, and no failure")
 	flag.Parse()
 	l.bars = *bars != "off"
@@ -124,6 +125,12 @@ func (l *lab) run(ctx context.Context, names []string) error {
 			continue
 		}
 		for _, way := range ways {
+			if l.soaks > 0 {
+				if err := l.soak(ctx, s, way, l.soaks); err != nil {
+					return err
+				}
+				continue
+			}
 			r, err := l.try(ctx, s, way)
 			if err != nil {
 				return fmt.Errorf("%s, --browser %s: %w", s.Name, way, err)
@@ -135,7 +142,9 @@ func (l *lab) run(ctx context.Context, names []string) error {
 			}
 		}
 	}
-	l.table(rows, ways)
+	if l.soaks == 0 {
+		l.table(rows, ways)
+	}
 	if l.failed {
 		return errors.New("see above")
 	}
@@ -152,11 +161,8 @@ func (l *lab) resolve() (entries []string) {
 
 func (l *lab) root(s *Site) string { return fmt.Sprintf("http://%s:%d", s.Host, l.port) }
 
-// crawl makes one crawl of a site, and says how long it took and what the servers saw of it.
-func (l *lab) crawl(ctx context.Context, s *Site, way, dir string) (time.Duration, Manners, error) {
-	if err := os.RemoveAll(dir); err != nil {
-		return 0, Manners{}, err
-	}
+// command is a crawl of a site.
+func (l *lab) command(ctx context.Context, s *Site, way, dir string) *exec.Cmd {
 	arguments := []string{"crawl", "--dir", dir, "--depth", "-1", "--allow-private", "127.0.0.0/24",
 		"--delay", l.delay.String(), "--exclude", excluded, "--listen-http", "off", "--dns", "127.0.0.1:9",
 		"--progress", "off", "--log-level", "error", "--retries", "0", // else a crawl waits for the trap
@@ -170,16 +176,22 @@ func (l *lab) crawl(ctx context.Context, s *Site, way, dir string) (time.Duratio
 	if l.bounded(way) {
 		arguments = append(arguments, "--pages", strconv.Itoa(l.some))
 	}
+	cmd := exec.CommandContext(ctx, l.henro, append(arguments, l.root(s)+"/")...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	return cmd
+}
+
+// crawl makes one crawl of a site, and says how long it took and what the servers saw of it.
+func (l *lab) crawl(ctx context.Context, s *Site, way, dir string) (time.Duration, Manners, error) {
+	if err := os.RemoveAll(dir); err != nil {
+		return 0, Manners{}, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, l.limit)
 	defer cancel()
 	l.web.take()
 	start := time.Now()
-	command := func() *exec.Cmd {
-		cmd := exec.CommandContext(ctx, l.henro, append(arguments, l.root(s)+"/")...)
-		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-		cmd.WaitDelay = time.Minute
-		return cmd
-	}
+	command := func() *exec.Cmd { return l.command(ctx, s, way, dir) }
 	var killed kills
 	var out []byte
 	var err error
