@@ -110,7 +110,8 @@ func (l *line) follow(v *Visit, takes func(url string) bool) {
 		l.promote(v)
 		return
 	}
-	if len(l.queue) >= l.budget || !takes(v.URL.String()) || l.pages == 0 && !v.isRequisite() {
+	full := len(l.queue) >= l.budget || l.pages == 0
+	if full && !v.isRequisite() || !takes(v.URL.String()) || !l.makeRoom() {
 		return
 	}
 	if !v.isRequisite() {
@@ -124,6 +125,23 @@ func (l *line) follow(v *Visit, takes func(url string) bool) {
 		}
 	}
 	l.queue = slices.Insert(l.queue, at, *v)
+}
+
+// makeRoom lets go of the last page that was followed, if there is no room: a requisite goes before, and the page is
+// lent again, since the one that links to it reports it.
+func (l *line) makeRoom() bool {
+	last := len(l.queue) - 1
+	if last+1 < l.budget {
+		return true
+	}
+	if last < 0 || l.queue[last].Task != nil || l.queue[last].Requisite > 0 || l.queue[last].Render {
+		return false
+	}
+	delete(l.seen, keyOf(&l.queue[last]))
+	if l.queue = l.queue[:last]; l.pages >= 0 {
+		l.pages++
+	}
+	return true
 }
 
 // render queues a page behind the requisites that wait, for its scripts to be run; not if one that it has can not be
