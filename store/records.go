@@ -53,6 +53,23 @@ func (t Fresh) Of(host HostID, after Position, limit int) (w Waiting, err error)
 	return w, err
 }
 
+// Line is Of from the beginning, with pages whose scripts are to be run that stand behind the limit: as many more.
+func (t Fresh) Line(host HostID, limit int) (w Waiting, err error) {
+	w, err = t.Of(host, nil, limit)
+	if _, next := parsePosition(w.Next); err != nil || next == nil || next.key.band() >= AwaitBand {
+		return w, err
+	}
+	last := freshPosition(freshRef{freshKeyOf(host, LastBand, math.MaxUint64), math.MaxUint8})
+	awaiting, err := t.Of(host, last, limit)
+	w.Ghosts = append(w.Ghosts, awaiting.Ghosts...)
+	for _, e := range awaiting.Entries {
+		if e.Page.Flags&Awaits != 0 {
+			w.Entries = append(w.Entries, e)
+		}
+	}
+	return w, err
+}
+
 // ends reports that a page belongs to those that were visited: a requisite, or a page whose scripts are to be run.
 func (p *Page) ends() bool { return p.Flags.Requisite() > 0 || p.Flags&Awaits != 0 }
 

@@ -112,9 +112,11 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 	b.write(&protocol.Write{Host: b.row(), Lease: &lease, Ghosts: m.Ghosts, Urgent: true, Tag: &LentTag{lease.ID}})
 }
 
-// ripe returns the waiting pages that may be asked for within Options.LookAhead, and from when on all of them may be.
-// Of the others it notes when the first may be tried again.
+// ripe returns the waiting pages that may be asked for within Options.LookAhead, and from when on all of them may be;
+// first of all those whose scripts are to be run, which cost the host nothing: a page is whole soon. Of the others it
+// notes when the first may be tried again.
 func (b *Book) ripe(entries []store.Entry) (due []store.Entry, first time.Time) {
+	var shown []store.Entry
 	b.line.retryAt, first = time.Time{}, b.clock.polite.NextAllowed()
 	for _, entry := range entries {
 		next := entry.Page.Next
@@ -124,9 +126,13 @@ func (b *Book) ripe(entries []store.Entry) (due []store.Entry, first time.Time) 
 			}
 			continue
 		}
+		if entry.Page.Flags&store.Awaits != 0 {
+			shown = append(shown, entry)
+			continue
+		}
 		due, first = append(due, entry), later(first, next)
 	}
-	return due, first
+	return append(shown, due...), first
 }
 
 // Bounds of the message of one lease, rules of robots.txt and all.

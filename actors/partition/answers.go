@@ -55,7 +55,7 @@ func (p *Partition) loadPages(ctx actor.Context, m *protocol.PagesAsked) {
 	if m.Requisites {
 		answer.Waiting, err = p.disk.Fresh.Requisites(id, limit)
 	} else {
-		answer.Waiting, err = p.disk.Fresh.Of(id, nil, limit)
+		answer.Waiting, err = p.disk.Fresh.Line(id, limit)
 	}
 	if err == nil && m.Known > 0 {
 		answer.Known, answer.Whole, err = p.disk.Seen.Host(id, m.Known)
@@ -67,7 +67,7 @@ func (p *Partition) loadPages(ctx actor.Context, m *protocol.PagesAsked) {
 	if err != nil {
 		panic(fmt.Errorf("load pages of %s: %w", m.Host, err))
 	}
-	if len(answer.Entries) > m.Limit {
+	if p.steering.Ranks != nil && len(answer.Entries) > m.Limit {
 		answer.Entries = p.steering.best(answer.Entries, m.Limit)
 	}
 	if m.Notes != nil {
@@ -82,7 +82,7 @@ func (p *Partition) loadPages(ctx actor.Context, m *protocol.PagesAsked) {
 }
 
 // best returns the entries of the best bands as of now, those to be tried again last. Within a band they keep their
-// order.
+// order. Those whose scripts are to be run come beside them.
 func (o *Steering) best(entries []store.Entry, limit int) []store.Entry {
 	bands := make(map[string]int, len(entries))
 	for i := range entries {
@@ -98,7 +98,13 @@ func (o *Steering) best(entries []store.Entry, limit int) []store.Entry {
 	}
 	slices.SortStableFunc(entries,
 		func(a, b store.Entry) int { return bands[string(a.Position)] - bands[string(b.Position)] })
-	return entries[:limit]
+	best := entries[:limit]
+	for _, e := range entries[limit:] {
+		if e.Page.Flags&store.Awaits != 0 {
+			best = append(best, e)
+		}
+	}
+	return best
 }
 
 func (p *Partition) loadEntries(ctx actor.Context, m *protocol.EntriesAsked) {

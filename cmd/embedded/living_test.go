@@ -258,3 +258,37 @@ func TestWhatIsNotArchivedIsNotShown(t *testing.T) {
 		}
 	})
 }
+
+// Pages are shown while others still wait to be fetched: of a large site that is never fetched whole, what was fetched
+// is whole.
+func TestPagesAreShownBeforeAllAreFetched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const pages, half = 400, 200
+		site, s := map[string]string{}, &shower{shown: map[string]int{}}
+		for i := range pages {
+			site["/"] += fmt.Sprintf("<a href=/%d/>p</a>", i)
+			page := fmt.Sprintf(`<img src=/%d.png><p data-fetch="http://a.example/%d.json">`, i, i)
+			site[fmt.Sprintf("/%d/", i)] = page
+			site[fmt.Sprintf("/%d.png", i)] = "Content-Type: image/png\n\npicture"
+			site[fmt.Sprintf("/%d.json", i)] = "Content-Type: application/json\n\n{}"
+		}
+		answer := crawltest.Pages(site)
+		fetched, shown := 0, 0
+		web := &crawltest.Site{Adjust: func(o *slave.Options) { o.Shows = s }}
+		web.Answer = func(path string) (int, string, string) {
+			if fetched += strings.Count(path, "/") / 2; fetched == half && shown == 0 {
+				s.mu.Lock()
+				shown = len(s.shown)
+				s.mu.Unlock()
+			}
+			return answer(path)
+		}
+		web.Crawl(t, t.TempDir(), func(o *master.Options) {
+			o.Fetch.Browser, o.Hosts.Browser = "all", "all"
+			o.Hosts.Admission.Requisites = outlink.AllClasses
+		})
+		if shown < half*3/4 || len(s.shown) != pages+1 {
+			t.Errorf("%d pages were shown when %d were fetched, %d in the end", shown, half, len(s.shown))
+		}
+	})
+}
