@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/sirupsen/logrus"
 
 	"henro/actors/archivist"
 	"henro/actors/floor"
@@ -58,20 +59,18 @@ func (s *Slave) tellStopped(err error) {
 	}
 }
 
-// waits reports whether no hosts are to be taken on. When that begins, those that are held are given back.
-func (s *Slave) waits(ctx actor.Context) bool {
-	was := s.room.waits
-	if s.o.Waits != nil {
-		s.room.waits = s.o.Waits()
+// wait asks why pages are to wait, and reports whether they begin to.
+func (r *room) wait(why func() string, log *logrus.Entry) bool {
+	was := r.waits
+	if why != nil {
+		r.waits = why()
 	}
-	switch now := s.room.waits; {
-	case was == "" && now != "":
-		s.log.WithField("why", now).Warn("pages wait; giving the leases back until they need not")
-		s.finishAll(ctx, "archive")
-	case was != "" && now == "":
-		s.log.Info("pages wait no more")
+	if was != "" && r.waits == "" {
+		log.Info("pages wait no more")
+	} else if was == "" && r.waits != "" {
+		log.WithField("why", r.waits).Warn("pages wait; giving the leases back until they need not")
 	}
-	return s.room.waits != ""
+	return was == "" && r.waits != ""
 }
 
 // seekRoom looks whether the archive can be written again, beside the mailbox.

@@ -315,7 +315,10 @@ const turnover = 4
 func (s *Slave) ask(ctx actor.Context) {
 	use := s.gate.use()
 	slots := min(s.o.Leases(), 2*s.o.Connections+use.resting+turnover*len(s.ended)/askedKept)
-	if s.waits(ctx) || s.draining || s.room.lacking {
+	if s.room.wait(s.o.Waits, s.log) {
+		s.finishAll(ctx, "archive")
+	}
+	if s.room.waits != "" || s.draining || s.room.lacking {
 		slots = 0
 	}
 	serial := s.bond.ask()

@@ -1,5 +1,5 @@
-// Command bucket crawls real sites with slaves whose archive lives in a bucket, ends slaves, the master and the store at
-// random moments, and measures that every capture is in the bucket once and none is missing.
+// Command bucket crawls real sites with slaves whose archive lives in a bucket, ends slaves, the master and the store
+// at random moments, and measures that every capture is in the bucket once and none is missing.
 //
 //	bucket -stores DIR -sites DIR [-store rclone|versitygw] [-kills N] [-seed N] [-dir DIR]
 //

@@ -19,11 +19,11 @@ import (
 	"henro/actors/reading"
 	"henro/messages/posted"
 	"henro/store"
+	"henro/store/archive/bucket"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/folder"
 	"henro/store/archive/payloads"
 	"henro/store/archive/warc"
-	"henro/store/fingerprint"
 	"henro/store/proof"
 )
 
@@ -189,18 +189,9 @@ func (a *archive) advice() string {
 
 // reference is that of a revisit record to the capture whose payload it does not repeat.
 type reference struct {
-	to     [3]uint64 // captureOf, of its second, the one before and the one after: the state keeps whole seconds
+	to     [3]uint64 // bucket.CaptureOf, of its second, the one before and the one after: the state keeps whole seconds
 	file   int32     // in walked
 	offset int64
-}
-
-// captureOf is the fingerprint of a capture.
-func captureOf(url string, at time.Time) uint64 { return fingerprint.URL(cdxj.Stamp(at) + " " + url) }
-
-// lineOf is the fingerprint of a line of an index, with the place of its record.
-func lineOf(e cdxj.Entry) uint64 {
-	e.Extra = nil
-	return fingerprint.URL(string(e.Append(nil)))
 }
 
 // files reads every record, and compares the indexes with the records.
@@ -255,19 +246,6 @@ func (a *archive) files() error {
 	slices.Sort(a.lines)
 	a.merged()
 	return a.references()
-}
-
-// refersTo is the capture that a revisit record names, if it names one.
-func refersTo(r *warc.Entry) (capture [3]uint64, ok bool) {
-	url, date := r.Header.Get("WARC-Refers-To-Target-URI"), r.Header.Get("WARC-Refers-To-Date")
-	at, err := time.Parse(time.RFC3339Nano, date)
-	if r.Type() != warc.Revisit || url == "" || err != nil {
-		return capture, false
-	}
-	for i, by := range []time.Duration{0, -time.Second, time.Second} {
-		capture[i] = captureOf(strings.Trim(url, "<>"), at.Truncate(time.Second).Add(by))
-	}
-	return capture, true
 }
 
 // has reports whether a capture is in a WARC file here.
@@ -341,7 +319,7 @@ func (a *archive) walk(name string) (map[int64]uint64, warc.Walked, error) {
 		}
 		e, err := a.record(r, filepath.Base(name))
 		if e != nil {
-			listed[e.Offset] = lineOf(*e)
+			listed[e.Offset] = bucket.LineOf(*e)
 			a.lines = append(a.lines, listed[e.Offset])
 		}
 		return err
@@ -358,12 +336,12 @@ func (a *archive) walk(name string) (map[int64]uint64, warc.Walked, error) {
 
 // record takes in one record; nil: no index lists it.
 func (a *archive) record(r *warc.Entry, file string) (*cdxj.Entry, error) {
-	to, refers := refersTo(r)
+	to, refers := bucket.RefersTo(r)
 	e, ok, err := cdxj.Of(r, file)
 	if !ok || err != nil {
 		return nil, err
 	}
-	a.captures = append(a.captures, captureOf(posted.Name(e.URL, r.Header.Get(posted.Field)), e.At))
+	a.captures = append(a.captures, bucket.CaptureOf(posted.Name(e.URL, r.Header.Get(posted.Field)), e.At))
 	if refers {
 		a.refers = append(a.refers, reference{to, int32(len(a.walked)), e.Offset})
 	}
@@ -386,7 +364,7 @@ func (a *archive) file(path string) {
 		a.lost++
 		a.note("%s: %d bytes at %d are no record: %v", name, span.Length, span.Offset, span.Err)
 	}
-	wrong := indexed(cdxj.Path(path), name, listed)
+	wrong := bucket.Indexed(cdxj.Path(path), name, listed)
 	if wrong == nil {
 		return
 	}
@@ -417,7 +395,7 @@ func (a *archive) pages(dir string, all uint64) (err error) {
 				a.progress("captures", done, all)
 			}
 			for by := time.Second; by >= -reportLate; by -= time.Second { // the state keeps whole seconds
-				if a.has(captureOf(page.URL, page.CapturedAt.Add(by))) {
+				if a.has(bucket.CaptureOf(page.URL, page.CapturedAt.Add(by))) {
 					return nil
 				}
 			}

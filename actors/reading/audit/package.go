@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"henro/store/archive/bucket"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/wacz"
 	"henro/store/archive/warc"
@@ -89,7 +90,7 @@ func (a *archive) packedIndexes(p *wacz.Package) (lines int) {
 	for _, name := range p.Indexes() {
 		index, err := p.Index(name)
 		if err == nil {
-			err = eachLineIn(index, true, func(e cdxj.Entry) error {
+			err = bucket.EachLineIn(index, true, func(e cdxj.Entry) error {
 				lines++
 				if _, ok := slices.BinarySearch(a.lines, placeOf(path.Base(e.Filename), e.Offset)); !ok {
 					return fmt.Errorf("leads to no record: %q at %d of %q", e.URL, e.Offset, e.Filename)

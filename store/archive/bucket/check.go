@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
@@ -197,8 +196,8 @@ func (c *checking) file(name string) (err error) {
 		c.note("%s: %v", name, err)
 	}
 	if len(paths) > 1 {
-		if err := beside(paths[1], listed); err != nil {
-			c.note("%s: %v", cdxj.Path(name), err)
+		if err := Indexed(paths[1], name, listed); err != nil {
+			c.note("%s: %v", name, err)
 		}
 	}
 	return c.sealed(name, sums)
@@ -228,31 +227,24 @@ func (c *checking) sealed(name string, sums map[string]string) error {
 }
 
 // walk reads the records of a file, and returns what its index should list.
-func (c *checking) walk(path, name string) (listed map[uint64]bool, err error) {
+func (c *checking) walk(path, name string) (listed map[int64]uint64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	listed = map[uint64]bool{}
+	listed = map[int64]uint64{}
 	walked, err := warc.Walk(f, func(r *warc.Entry) error {
 		c.records = append(c.records, record{fingerprint.URL(r.Header.Get("WARC-Record-ID")), int32(c.Files - 1)})
-		url, at := strings.Trim(r.Header.Get("WARC-Refers-To-Target-URI"), "<>"), r.Header.Get("WARC-Refers-To-Date")
-		then, undated := time.Parse(time.RFC3339Nano, at)
-		refers := r.Type() == warc.Revisit && url != "" && undated == nil
+		to, refers := RefersTo(r)
 		e, ok, err := cdxj.Of(r, name)
 		if err != nil || !ok {
 			return err
 		}
-		line := lineOf(e)
-		listed[line] = true
-		c.lines = append(c.lines, line)
-		c.captures = append(c.captures, captureOf(e.URL, e.At))
+		listed[e.Offset] = LineOf(e)
+		c.lines = append(c.lines, LineOf(e))
+		c.captures = append(c.captures, CaptureOf(e.URL, e.At))
 		if refers {
-			var to [3]uint64
-			for i, by := range []time.Duration{0, -time.Second, time.Second} {
-				to[i] = captureOf(url, then.Truncate(time.Second).Add(by))
-			}
 			c.refers = append(c.refers, to)
 		}
 		return nil
@@ -262,39 +254,6 @@ func (c *checking) walk(path, name string) (listed map[uint64]bool, err error) {
 		c.note("%s: %d bytes at %d are no record: %v", name, span.Length, span.Offset, span.Err)
 	}
 	return listed, err
-}
-
-// lineOf is the fingerprint of a line of an index.
-func lineOf(e cdxj.Entry) uint64 {
-	e.Extra = nil
-	return fingerprint.URL(string(e.Append(nil)))
-}
-
-func captureOf(url string, at time.Time) uint64 { return fingerprint.URL(cdxj.Stamp(at) + " " + url) }
-
-// beside compares an index with what it should list.
-func beside(path string, listed map[uint64]bool) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	lines := 0
-	var bad error
-	err = cdxj.Each(f, cdxj.Parse, func(e cdxj.Entry) error {
-		if lines++; !listed[lineOf(e)] {
-			return fmt.Errorf("it leads to no such record: %q at %d", e.URL, e.Offset)
-		}
-		return nil
-	}, func(line int, err error) {
-		if bad == nil {
-			bad = fmt.Errorf("line %d: %w", line, err)
-		}
-	})
-	if err = cmp.Or(bad, err); err == nil && lines != len(listed) {
-		err = fmt.Errorf("it has %d lines, and there are %d captures", lines, len(listed))
-	}
-	return err
 }
 
 // index follows every line of the index of the bucket.
@@ -318,7 +277,7 @@ func (c *checking) index() error {
 	var failed error
 	for line := range x.Lines("", &failed) {
 		lines++
-		if e, err := cdxj.Parse(bytes.TrimSuffix(line, []byte("\n"))); err != nil || !has(c.lines, lineOf(e)) {
+		if e, err := cdxj.Parse(bytes.TrimSuffix(line, []byte("\n"))); err != nil || !has(c.lines, LineOf(e)) {
 			c.note("index of the bucket: a line leads to no record: %.200q", line)
 		}
 	}

@@ -41,11 +41,17 @@ func TestWhatIsWrongInABucketIsFound(t *testing.T) {
 		"a line of an index is gone": {func(t *testing.T, s *store, _ string) {
 			_, rest, _ := strings.Cut(object(t, s, "a.cdxj"), "\n")
 			put(t, s, "a.cdxj", rest)
-		}, "it has 4 lines, and there are 5 captures"},
+		}, "1 of its 5 captures are not in the index"},
 		"a line leads elsewhere": {func(t *testing.T, s *store, _ string) {
 			put(t, s, "a.cdxj", strings.Replace(object(t, s, "a.cdxj"), `"offset":"`, `"offset":"1`, 1))
-		}, "it leads to no such record"},
-		"no line at all": {func(t *testing.T, s *store, _ string) { put(t, s, "a.cdxj", "{") }, "a.cdxj: line 1"},
+		}, "leads to no such record"},
+		"lines are out of order": {func(t *testing.T, s *store, _ string) {
+			first, rest, _ := strings.Cut(object(t, s, "a.cdxj"), "\n")
+			put(t, s, "a.cdxj", rest+first+"\n")
+		}, "is out of order"},
+		"no line at all": {func(t *testing.T, s *store, _ string) {
+			put(t, s, "a.cdxj", "{")
+		}, "line 1 of its index is cut off"},
 		"a file is there twice": {func(t *testing.T, s *store, _ string) {
 			put(t, s, "c.warc.gz", object(t, s, "a.warc.gz"))
 		}, "c.warc.gz: a record is in a.warc.gz too"},
