@@ -17,6 +17,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"henro/actors/console"
 	"henro/actors/floor"
 	"henro/master/lending"
 	"henro/messages"
@@ -38,7 +39,8 @@ const (
 type Slaves func(context.Context) ([]lending.SlaveStatus, error)
 
 // Serve answers with the changes of the crawl in a directory and those of its slaves, each a line of JSON: those behind
-// ?since=, the id or the cursor of a change, and with ?follow=true on, as they come, until the reader goes.
+// ?since=, the id or the cursor of a change, and with ?follow=true on, as they come, until the reader goes. ?pages= and
+// ?q= say which (selection), ?format= whether they are a feed (writeFeed).
 func Serve(dir string, system *actor.ActorSystem, slaves Slaves) http.HandlerFunc {
 	folder := filepath.Join(dir, changes.Folder)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -50,6 +52,15 @@ func Serve(dir string, system *actor.ActorSystem, slaves Slaves) http.HandlerFun
 				told, _ := said.(*messages.ChangesTold)
 				return told
 			}}
+		var err error
+		if s.wants, err = parseSelection(r.FormValue("pages"), r.FormValue("q")); err != nil {
+			console.Fail(w, http.StatusBadRequest, err)
+			return
+		}
+		if format := r.FormValue("format"); format != "" {
+			s.serveFeed(w, r, format, filepath.Base(filepath.Clean(dir)))
+			return
+		}
 		since := r.FormValue("since")
 		if since == "" && s.follow {
 			s.fresh = ""
@@ -79,6 +90,7 @@ type stream struct {
 	cursor  cursor
 	fresh   string // where a source begins that the cursor does not have
 	follow  bool
+	wants   *selection
 	asking  map[string]bool // who has not answered yet, by the address of its actors; "": own
 	answers chan answer
 	out     *json.Encoder
@@ -172,6 +184,9 @@ func (s *stream) show(ctx context.Context, a *answer) error {
 			continue
 		}
 		s.cursor[a.name] = placeOf(c.ID)
+		if !s.wants.has(&c) {
+			continue
+		}
 		c.Cursor = s.cursor.String()
 		if err := s.out.Encode(&c); err != nil {
 			return err

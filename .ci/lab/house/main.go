@@ -103,7 +103,7 @@ var rooms = map[string]int{
 	"cmd/watching":         580,
 	"store/report/ccindex": 184,
 	"store/report/news":    900,
-	"master/changefeed":    300,
+	"master/changefeed":    410,
 	"messages/posted":      312,
 	"slave/browser":        1_060,
 	"slave/render":         316,

@@ -38,7 +38,7 @@ const (
 const (
 	MaxDiff  = 16 << 10 // bytes of one text difference
 	maxLines = 64 << 20 // bytes of a file of lines
-	inFeed   = 200
+	InFeed   = 200      // changes of a feed for readers
 )
 
 // Change is what changed on one page between two captures.
@@ -181,12 +181,21 @@ type (
 
 // WriteAtom replaces the feed of the latest changes.
 func WriteAtom(dir, name string, now time.Time) error {
-	latest, err := Recent(dir, inFeed)
+	latest, err := Recent(dir, InFeed)
 	if err != nil {
 		return err
 	}
+	text, err := Atom(latest, name, now)
+	if err != nil {
+		return err
+	}
+	return fsync.WriteFile(filepath.Join(dir, AtomName), text, 0o666)
+}
+
+// Atom is a feed of changes, the latest first. updated is when it was, if there are none.
+func Atom(latest []Change, name string, updated time.Time) ([]byte, error) {
 	feed := atomFeed{ID: IDOf(name, time.Time{}), Title: "Changes of " + name, Author: atomAuthor{"henro"},
-		Updated: now.UTC().Format(time.RFC3339)}
+		Updated: updated.UTC().Format(time.RFC3339)}
 	if len(latest) > 0 {
 		feed.Updated = latest[0].At.UTC().Format(time.RFC3339)
 	}
@@ -199,7 +208,7 @@ func WriteAtom(dir, name string, now time.Time) error {
 	}
 	text, err := xml.MarshalIndent(&feed, "", " ")
 	if err != nil {
-		return fmt.Errorf("write the feed: %w", err)
+		return nil, fmt.Errorf("write the feed: %w", err)
 	}
-	return fsync.WriteFile(filepath.Join(dir, AtomName), append([]byte(xml.Header), text...), 0o666)
+	return append([]byte(xml.Header), text...), nil
 }

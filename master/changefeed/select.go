@@ -1,0 +1,120 @@
+package changefeed
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"henro/actors/console"
+	"henro/store/report/changes"
+	"henro/store/report/news"
+)
+
+// selection says which changes a reader wants: of pages, in which all words stand.
+type selection struct {
+	pages news.Pages
+	words []string
+}
+
+// maxWords bounds the words of a selection.
+const maxWords = 50
+
+// parseSelection reads what is asked for. pages: a URL, all that begin so (*), or a host; "": all.
+func parseSelection(pages, query string) (s *selection, err error) {
+	s = &selection{pages: "*", words: strings.Fields(strings.ToLower(query))}
+	if len(s.words) > maxWords {
+		return nil, fmt.Errorf("q has %d words, want at most %d", len(s.words), maxWords)
+	}
+	if pages != "" {
+		if s.pages, err = news.ParsePages(pages); err != nil {
+			return nil, fmt.Errorf("pages=%q: %w", pages, err)
+		}
+	}
+	return s, nil
+}
+
+// has reports whether a reader wants a change. A nil selection has all.
+func (s *selection) has(c *changes.Change) bool {
+	if s == nil {
+		return true
+	}
+	if !s.pages.Has(c.URL) {
+		return false
+	}
+	text := strings.ToLower(c.Title + "\n" + c.URL + "\n" + c.Diff)
+	return !slices.ContainsFunc(s.words, func(word string) bool { return !strings.Contains(text, word) })
+}
+
+// feed are the latest changes of a stream.
+type feed []changes.Change
+
+// Write takes a change as a stream writes it.
+func (f *feed) Write(line []byte) (int, error) {
+	var c changes.Change
+	if err := json.Unmarshal(line, &c); err != nil {
+		return 0, err
+	}
+	if *f = append(*f, c); len(*f) >= 10*changes.InFeed {
+		f.settle()
+	}
+	return len(line), nil
+}
+
+// settle leaves the latest, the latest first.
+func (f *feed) settle() {
+	slices.SortStableFunc(*f, func(a, b changes.Change) int { return b.At.Compare(a.At) })
+	*f = slices.Clone((*f)[:min(len(*f), changes.InFeed)])
+}
+
+// serveFeed answers with the latest changes as a feed for readers: atom (RFC 4287), or json (JSON Feed 1.1).
+func (s *stream) serveFeed(w http.ResponseWriter, r *http.Request, format, name string) {
+	types := map[string]string{"atom": "application/atom+xml", "json": "application/feed+json"}
+	if types[format] == "" {
+		console.Fail(w, http.StatusBadRequest, fmt.Errorf("format=%q: want atom or json", format))
+		return
+	}
+	var latest feed
+	s.follow, s.fresh, s.cursor, s.out = false, earliest, cursor{}, json.NewEncoder(&latest)
+	s.flush = func(string) error { return nil }
+	s.run(r.Context())
+	latest.settle()
+	var text []byte
+	var err error
+	if format == "atom" {
+		text, err = changes.Atom(latest, name, time.Unix(0, 0))
+	} else {
+		text, err = jsonFeed(latest, name)
+	}
+	if err != nil {
+		console.Fail(w, http.StatusInternalServerError, err)
+		return
+	}
+	w.Header().Set("Content-Type", types[format])
+	_, _ = io.Copy(w, bytes.NewReader(text)) // an error means that the reader is gone
+}
+
+// item is one entry of a JSON Feed.
+type item struct {
+	ID    string    `json:"id"`
+	URL   string    `json:"url"`
+	Title string    `json:"title"`
+	Text  string    `json:"content_text"`
+	At    time.Time `json:"date_published"`
+	Tags  []string  `json:"tags"`
+}
+
+func jsonFeed(latest []changes.Change, name string) ([]byte, error) {
+	items := []item{}
+	for i := range latest {
+		c := &latest[i]
+		items = append(items, item{c.ID, c.URL, cmp.Or(c.Title, c.URL), c.Diff, c.At.UTC(), c.Kinds})
+	}
+	return json.MarshalIndent(map[string]any{"version": "https://jsonfeed.org/version/1.1",
+		"title": "Changes of " + name, "items": items}, "", " ")
+}
