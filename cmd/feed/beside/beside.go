@@ -45,7 +45,7 @@ func (c *Changes) Start(system *actor.ActorSystem, dir string, collected bool, l
 		return nil
 	}
 	if collected {
-		return config.Usage("--changes compares a page with what was archived before: leave --collect out")
+		return config.Usage("--changes compares pages with what is archived here: leave --collect and --archive out")
 	}
 	if c.receivers, err = telling.ReadReceivers(dir, config.FromEnvironment); err != nil {
 		return config.Usage("%v", err)
