@@ -108,13 +108,11 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		content.Rows, content.Next, content.Incomplete, err = s.search(query, content.After)
 	}
+	if err == nil && query != "" && content.After == "" {
+		content.Texts, err = s.texts(r.Context(), query)
+	}
 	if err != nil {
 		return err
-	}
-	if query != "" && content.After == "" {
-		if content.Texts, err = s.texts(r.Context(), query); err != nil {
-			return err
-		}
 	}
 	return s.show(w, r, http.StatusOK, "start.html", content)
 }

@@ -9,6 +9,7 @@ package export
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,10 +54,7 @@ var extensions = map[string]string{"db": "sqlite", "sqlite3": "sqlite", "ndjson"
 // FormatOf returns the format that the name of a file ends in; empty: none that is known.
 func FormatOf(path string) string {
 	end := strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
-	if format := extensions[end]; format != "" {
-		return format
-	}
-	if slices.Contains(Formats, end) {
+	if end = cmp.Or(extensions[end], end); slices.Contains(Formats, end) {
 		return end
 	}
 	return ""
