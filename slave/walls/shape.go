@@ -69,17 +69,20 @@ func (s *signs) byShape() Kind {
 	case size <= sentence && s.leadsBack(u) && named(u, LogIn):
 		return LogIn
 	}
-	if most < 2 && !s.failed {
-		return None
+	if most < 2 && !s.failed && best != Parked || !s.failed && s.hinted(None) > 0 {
+		return None // of the last: it says that there is no such page
 	}
-	n, shape, own := min(most, 3), 0, s.ownLinks(u)
+	shape, own := 0, s.ownLinks(u)
 	for _, sign := range [...]bool{does&asks != 0 && !own, d.NoIndex, !own && s.tellsAddress(),
 		s.leadsBack(u), s.leadsBack(u)} {
 		if sign {
 			shape++
 		}
 	}
-	n += min(shape, 2)
+	if best == Parked && !own && size <= sentence && s.namesHost() {
+		shape, most = shape+1, most+1
+	}
+	n := min(most, 3) + min(shape, 2)
 	if s.failed {
 		n++
 	}
