@@ -25,6 +25,7 @@ import (
 	"henro/slave/render"
 	"henro/slave/walk"
 	"henro/slave/walls"
+	"henro/slave/walls/alike"
 	"henro/store/archive/warc"
 	"henro/store/fingerprint"
 )
@@ -55,6 +56,7 @@ type Parser struct {
 	archivist *actor.PID
 	slave     *actor.PID
 	log       *logrus.Entry
+	alike     *alike.Hosts // shared by all Parsers of the slave
 
 	document links.Document
 	nearer   fingerprint.Nearer
@@ -74,14 +76,14 @@ type Parser struct {
 	timer    floor.Timer
 }
 
-func parserProps(o Options, archivist, slave *actor.PID, log *logrus.Entry) *actor.Props {
+func parserProps(o Options, archivist, slave *actor.PID, log *logrus.Entry, hosts *alike.Hosts) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
 		builder, err := warc.NewBuilder(o.Archive.Writer.Records)
 		if err != nil {
 			panic(err) // Options.Validate has looked
 		}
 		return &Parser{o: o, archivist: archivist, slave: slave, log: log.WithField("actor", "parser"),
-			builder: builder}
+			builder: builder, alike: hosts}
 	})
 }
 
@@ -324,7 +326,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 // archive. A page that is as it was when it was content is none, and its text may not have been read.
 func (p *Parser) wall(m *parse, found *parsed) {
 	r, v := m.response, m.visited
-	if v.Reason != messages.Reason_NONE || v.Unchanged {
+	if v.Reason != messages.Reason_NONE || v.Unchanged && m.visit.Task.GetRequisite()%7 != 0 {
 		return
 	}
 	page := walls.Page{URL: v.Url, Redirected: m.visit.Hops > 0, Known: len(m.visit.Task.GetDigest()) > 0,
@@ -332,7 +334,7 @@ func (p *Parser) wall(m *parse, found *parsed) {
 	if isHTML(v.Mime) {
 		page.Body, page.Document = r.Body, &p.document
 	}
-	if kind := walls.Look(&page); kind != walls.None {
+	if kind := p.alike.Look(m.assignment.task.Host, &page, v.Unchanged, p.begun); kind != walls.None {
 		m.visited = kind.Failed(m.visit.Visited(messages.Reason_WALL), v, walls.Gave(r.RequestBytes))
 		found.follow, found.wall, found.render = nil, m.visited.Status == http.StatusServiceUnavailable, nil
 	}

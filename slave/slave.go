@@ -40,6 +40,7 @@ import (
 	"henro/slave/owed"
 	"henro/slave/render"
 	"henro/slave/walk"
+	"henro/slave/walls/alike"
 )
 
 // Messages that the node around a slave sends it.
@@ -234,8 +235,9 @@ func (s *Slave) Failed(_ actor.Context, message any) {
 
 func (s *Slave) start(ctx actor.Context) {
 	s.archivist = floor.SpawnAs(ctx, archivist.Props(s.o.Archive, s.log), "archivist")
+	hosts := &alike.Hosts{}
 	parser := func(name string) *actor.PID {
-		return floor.SpawnAs(ctx, parserProps(s.o, s.archivist, ctx.Self(), s.log), "parser/"+name)
+		return floor.SpawnAs(ctx, parserProps(s.o, s.archivist, ctx.Self(), s.log, hosts), "parser/"+name)
 	}
 	for i := range s.o.Parsers {
 		s.parsers.all = append(s.parsers.all, parser(strconv.Itoa(i)))

@@ -15,6 +15,7 @@ import (
 	"henro/actors/admission"
 	"henro/actors/archivist"
 	"henro/actors/floor"
+	"henro/slave/walls/alike"
 )
 
 // Where too much is kept, those wait that keep it, and nobody else.
@@ -66,7 +67,7 @@ func TestLargePagesWaitUntilFactsWereStored(t *testing.T) {
 				parsedPages.Add(1)
 			}
 		}))
-		parser := system.Root.Spawn(parserProps(o, sink, sink, logrus.NewEntry(log)))
+		parser := system.Root.Spawn(parserProps(o, sink, sink, logrus.NewEntry(log), &alike.Hosts{}))
 		w := newWindow(&o)
 		send := func(kept *account, bytes int) {
 			m := answered(200, "", "", "", "text/html", make([]byte, bytes))
@@ -151,7 +152,7 @@ func TestParsersAreSharedOutByHost(t *testing.T) {
 			}))
 		}
 		sink := system.Root.Spawn(actor.PropsFromFunc(func(actor.Context) {}))
-		parser = system.Root.Spawn(parserProps(o, sink, sink, logrus.NewEntry(log)))
+		parser = system.Root.Spawn(parserProps(o, sink, sink, logrus.NewEntry(log), &alike.Hosts{}))
 		fetchers := map[*account]*actor.PID{}
 		send = func(kept *account, takes time.Duration, refill bool) {
 			m := answered(200, "", "", "", "text/html", []byte("<a href=/x>"))

@@ -30,11 +30,14 @@ const (
 	Parked         // a domain without a site
 
 	kinds
+
+	Same = kinds // what other pages of the host say as well (package alike); Look alone finds none
 )
 
 // String is the kind in words; empty for None.
 func (k Kind) String() string {
-	return [...]string{"", "challenge", "captcha", "consent", "log-in", "rate limit", "parked", ""}[min(k, kinds)]
+	return [...]string{"", "challenge", "captcha", "consent", "log-in", "rate limit", "parked",
+		"the same page under unrelated URLs", ""}[min(k, Same+1)]
 }
 
 // Failed makes the fact of a visit that came before a wall, of one that says no more than why, and what was read: of

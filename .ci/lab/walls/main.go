@@ -132,7 +132,7 @@ func judge(half string, all []made, every bool) float64 {
 		}
 	}
 	fmt.Printf("%s: %d of %d walls found, %.3f\n", half, sum, len(all), float64(sum)/float64(len(all)))
-	for k := walls.Challenge; k.String() != ""; k++ {
+	for k := walls.Challenge; k < walls.Same; k++ {
 		fmt.Printf("  %-10s %3d of %3d\n", k, found[k.String()], total[k.String()])
 	}
 	return float64(sum) / float64(len(all))

@@ -1,0 +1,121 @@
+// Package alike tells walls of vendors that nobody wrote down by what no content does: pages of a host that differed
+// answer the same few words, one after the other, and nothing else comes in between. It decides and does nothing.
+//
+// The first two of such answers pass, since they might be anything: what is said of a run is said from the third on, of
+// all pages of the host that answer the same. What says nothing is left out of it: a page without text, the shell of an
+// application, failures, what is no HTML. A run ends with the first page that says something else. It also ends after
+// Lasts: what a site says for so long it means, say one that became an application or closed, and it is content until
+// it says something else. A host that was forgotten meanwhile, by a restart or for others (Most), begins anew: two
+// answers pass again.
+package alike
+
+import (
+	"hash/maphash"
+	"slices"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hashicorp/golang-lru/simplelru"
+
+	"henro/slave/walls"
+)
+
+// The rules of a run.
+const (
+	Enough = 3              // pages that answer the same, one after the other, are a wall
+	Within = time.Hour      // between two of them, at most, until they are enough
+	Lasts  = 72 * time.Hour // a wall from its first answer on; afterwards the same text is content
+	Most   = 4096           // hosts that are remembered, some 200 bytes each
+)
+
+// A text is of use from leastText bytes on, figures left out, and short up to mostText bytes: what walls say fits.
+const leastText, mostText = 16, 2000
+
+// Hosts remembers what the hosts of a slave answered. The zero Hosts is ready, and safe for concurrent use.
+type Hosts struct {
+	mu   sync.Mutex
+	seed maphash.Seed
+	runs *simplelru.LRU // *run, by host
+}
+
+// run is the same text, one page after the other.
+type run struct {
+	text, body  uint64 // hashes; of the body that of the last answer
+	since, last time.Time
+	urls        []uint64 // of known pages that changed into it, Enough at most
+}
+
+// Look is walls.Look, and finds walls.Same as well. An unchanged page, byte for byte or by the server's word, is no
+// wall; its Document may be nil.
+func (h *Hosts) Look(host string, p *walls.Page, unchanged bool, now time.Time) walls.Kind {
+	if !unchanged {
+		if k := walls.Look(p); k != walls.None || p.Status != 200 || p.Document == nil {
+			return k
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.runs == nil {
+		h.seed = maphash.MakeSeed()
+		h.runs, _ = simplelru.NewLRU(Most, nil) // its error is of no room
+	}
+	value, _ := h.runs.Get(host)
+	r, _ := value.(*run)
+	d := p.Document
+	if unchanged {
+		if r != nil && (d == nil || maphash.Bytes(h.seed, p.Body) != r.body) {
+			h.runs.Remove(host)
+		}
+		return walls.None
+	}
+	said := kept(d.Title, d.Text)
+	text := maphash.Bytes(h.seed, said)
+	switch {
+	case len(d.Text) > mostText:
+		h.runs.Remove(host)
+		return walls.None
+	case d.Scripted, len(said) < leastText:
+		return walls.None
+	case r == nil || r.text != text:
+		r = &run{text: text, since: now}
+		h.runs.Add(host, r)
+	case len(r.urls) < Enough && now.Sub(r.last) > Within:
+		r.urls, r.since = nil, now
+	}
+	r.last, r.body = now, maphash.Bytes(h.seed, p.Body)
+	if url := maphash.String(h.seed, p.URL); p.Known && len(r.urls) < Enough && !slices.Contains(r.urls, url) {
+		r.urls = append(r.urls, url)
+	}
+	if len(r.urls) < Enough || now.Sub(r.since) >= Lasts {
+		return walls.None
+	}
+	return walls.Same
+}
+
+// kept is what is said, without what differs from page to page of the same wall: words of ASCII that have a figure or a
+// slash, as times, addresses, identifiers and URLs do, and figures and spaces in all others. Of a title without a text,
+// or with a long one, it is nothing.
+func kept(title string, text []byte) []byte {
+	if len(text) == 0 || len(text) > mostText {
+		return nil
+	}
+	said := append(append(append(make([]byte, 0, len(title)+1+len(text)), title...), ' '), text...)
+	out := said[:0]
+	for len(said) > 0 {
+		end, word, plain, varies := 0, len(out), true, false
+		for ; end < len(said) && said[end] != ' '; end++ {
+			c := said[end]
+			figure := c >= '0' && c <= '9'
+			plain, varies = plain && c < utf8.RuneSelf, varies || figure || c == '/'
+			if !figure {
+				out = append(out, c)
+			}
+		}
+		if plain && varies {
+			out = out[:word]
+		}
+		said = said[min(end+1, len(said)):]
+	}
+	return out
+}
