@@ -4,6 +4,7 @@
 #   watch.sh [DIR] [FLAG...]     packages are unpacked into DIR, once; flags are those of go run ./.ci/lab/watch
 #
 #   watch.sh live [PAGES SECONDS KILLS]     henro watch over pages that change, killed and started again: live.py
+#   watch.sh receivers     who is told hangs, refuses, fails and comes back: receivers.py
 #   watch.sh masters [PAGES SECONDS KILLS SLAVES]     three masters, any node killed and started again: masters.py
 #
 # Packages are downloaded with apt-get and unpacked, not installed: the oldest and the newest version that the lists of packages have.
@@ -16,6 +17,15 @@ if [ "${1:-}" = live ]; then
 	install python3 python3
 	build "$dir/bin" ./cmd/henro
 	python3 "$lab/watch/live.py" "$dir/bin/henro" "$dir/live" "${@:2}"
+	exit
+fi
+if [ "${1:-}" = receivers ]; then
+	dir=$(mktemp -d)
+	trap 'rm -rf "$dir"' EXIT
+	install python3 python3
+	/usr/bin/python3 -c 'import aiosmtpd' 2>/dev/null || packages install -y -qq --no-install-recommends python3-aiosmtpd
+	build "$dir/bin" ./cmd/henro
+	python3 "$lab/watch/receivers.py" "$dir/bin/henro" "$dir/receivers" "${PORT:-18600}" "${@:2}"
 	exit
 fi
 if [ "${1:-}" = masters ]; then
