@@ -31,6 +31,7 @@ import (
 	"henro/store/archive/cdxj"
 	"henro/store/fsync"
 	"henro/store/report/changes"
+	"henro/store/report/feeds"
 )
 
 // Options say which changes are in the feed.
@@ -142,7 +143,7 @@ func (f *Feed) Pass(ctx context.Context) (count int, err error) {
 		f.seen[name] = true
 		delete(f.grown, name)
 	}
-	return count, errors.Join(f.keep(), changes.WriteAtom(f.o.Dir, f.o.Name, time.Now()))
+	return count, errors.Join(f.keep(), feeds.WriteAtom(f.o.Dir, f.o.Name, time.Now()))
 }
 
 // Once is Pass; Send sends what it told.
@@ -244,7 +245,7 @@ func (f *Feed) Follow(ctx context.Context) (err error) {
 		}
 		if told > 0 && time.Since(atom) > 10*time.Second {
 			told, atom = 0, time.Now()
-			if err := changes.WriteAtom(f.o.Dir, f.o.Name, atom); err != nil {
+			if err := feeds.WriteAtom(f.o.Dir, f.o.Name, atom); err != nil {
 				return err
 			}
 		}

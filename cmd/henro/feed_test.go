@@ -16,6 +16,7 @@ import (
 	"henro/cmd/embedded/crawltest"
 	"henro/master"
 	"henro/store/report/changes"
+	"henro/store/report/feeds"
 )
 
 // changingSite is a copy of a site of ten pages that was crawled three times: /1 gets a sentence, /2 loses its only one
@@ -74,7 +75,7 @@ func TestChangesAreTold(t *testing.T) {
 			t.Errorf("%s, %d letters:\n%s", c.URL, c.Letters, c.Diff)
 		}
 	}
-	file, err := os.Open(filepath.Join(feedDir, changes.AtomName))
+	file, err := os.Open(filepath.Join(feedDir, feeds.AtomName))
 	if err != nil {
 		t.Fatal(err)
 	}

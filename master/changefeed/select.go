@@ -2,7 +2,6 @@ package changefeed
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 
 	"henro/actors/console"
 	"henro/store/report/changes"
+	"henro/store/report/feeds"
 	"henro/store/report/news"
 )
 
@@ -60,7 +60,7 @@ func (f *feed) Write(line []byte) (int, error) {
 	if err := json.Unmarshal(line, &c); err != nil {
 		return 0, err
 	}
-	if *f = append(*f, c); len(*f) >= 10*changes.InFeed {
+	if *f = append(*f, c); len(*f) >= 10*feeds.Most {
 		f.settle()
 	}
 	return len(line), nil
@@ -69,7 +69,7 @@ func (f *feed) Write(line []byte) (int, error) {
 // settle leaves the latest, the latest first.
 func (f *feed) settle() {
 	slices.SortStableFunc(*f, func(a, b changes.Change) int { return b.At.Compare(a.At) })
-	*f = slices.Clone((*f)[:min(len(*f), changes.InFeed)])
+	*f = slices.Clone((*f)[:min(len(*f), feeds.Most)])
 }
 
 // serveFeed answers with the latest changes as a feed for readers: atom (RFC 4287), or json (JSON Feed 1.1).
@@ -87,9 +87,9 @@ func (s *stream) serveFeed(w http.ResponseWriter, r *http.Request, format, name 
 	var text []byte
 	var err error
 	if format == "atom" {
-		text, err = changes.Atom(latest, name, time.Unix(0, 0))
+		text, err = feeds.Atom(latest, name, time.Unix(0, 0))
 	} else {
-		text, err = jsonFeed(latest, name)
+		text, err = feeds.JSON(latest, name)
 	}
 	if err != nil {
 		console.Fail(w, http.StatusInternalServerError, err)
@@ -97,24 +97,4 @@ func (s *stream) serveFeed(w http.ResponseWriter, r *http.Request, format, name 
 	}
 	w.Header().Set("Content-Type", types[format])
 	_, _ = io.Copy(w, bytes.NewReader(text)) // an error means that the reader is gone
-}
-
-// item is one entry of a JSON Feed.
-type item struct {
-	ID    string    `json:"id"`
-	URL   string    `json:"url"`
-	Title string    `json:"title"`
-	Text  string    `json:"content_text"`
-	At    time.Time `json:"date_published"`
-	Tags  []string  `json:"tags"`
-}
-
-func jsonFeed(latest []changes.Change, name string) ([]byte, error) {
-	items := []item{}
-	for i := range latest {
-		c := &latest[i]
-		items = append(items, item{c.ID, c.URL, cmp.Or(c.Title, c.URL), c.Diff, c.At.UTC(), c.Kinds})
-	}
-	return json.MarshalIndent(map[string]any{"version": "https://jsonfeed.org/version/1.1",
-		"title": "Changes of " + name, "items": items}, "", " ")
 }

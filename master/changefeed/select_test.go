@@ -16,6 +16,7 @@ import (
 
 	"henro/master/lending"
 	"henro/store/report/changes"
+	"henro/store/report/feeds"
 )
 
 // A reader gets what it asked for, as lines or as a feed that is well-formed whatever the pages say.
@@ -45,8 +46,8 @@ func TestAReaderSelects(t *testing.T) {
 		{"q=pepper", 200, 1, all[297].URL},
 		{"pages=a%20b", 400, 0, ""},
 		{"format=rss", 400, 0, ""},
-		{"format=atom", 200, changes.InFeed, all[299].URL},
-		{"format=json", 200, changes.InFeed, all[299].URL},
+		{"format=atom", 200, feeds.Most, all[299].URL},
+		{"format=json", 200, feeds.Most, all[299].URL},
 		{"format=atom&pages=b.test&q=pepper", 200, 1, all[297].URL},
 		{"format=json&q=nowhere", 200, 0, ""},
 		{"format=atom&q=nowhere", 200, 0, ""},
@@ -76,7 +77,7 @@ func TestAReaderSelects(t *testing.T) {
 				urls = append(urls, e.Link.Href)
 			}
 		case "json":
-			var read struct{ Items []item }
+			var read struct{ Items []struct{ URL string } }
 			err = json.Unmarshal(w.Body.Bytes(), &read)
 			for _, i := range read.Items {
 				urls = append(urls, i.URL)

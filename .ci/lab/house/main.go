@@ -102,6 +102,7 @@ var rooms = map[string]int{
 	"cmd/telling":          550,
 	"cmd/watching":         580,
 	"store/report/ccindex": 184,
+	"store/report/feeds":   95,
 	"store/report/news":    900,
 	"master/changefeed":    410,
 	"messages/posted":      312,

@@ -1,8 +1,7 @@
-// Package changes writes down what changed on which page, and reads it again: lines of JSON, the latest of them as an
-// Atom feed.
+// Package changes writes down what changed on which page, and reads it again: lines of JSON.
 //
-// henro feed finds changes in an archive and writes them here; the dashboard of a crawl shows them. Both are bounded:
-// two files of lines, the older of which is dropped, and a feed of the latest 200 entries.
+// henro feed finds changes in an archive and writes them here; the dashboard of a crawl shows them. They are bounded:
+// two files of lines, the older of which is dropped.
 package changes
 
 import (
@@ -11,7 +10,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +20,6 @@ import (
 	"strings"
 	"time"
 
-	"henro/store/fsync"
 	"henro/store/journal"
 )
 
@@ -30,7 +27,6 @@ import (
 const (
 	Folder    = "feed"
 	LinesName = "changes.jsonl"
-	AtomName  = "changes.atom"
 	NoiseName = "noise.jsonl" // of what was held for noise
 )
 
@@ -38,7 +34,6 @@ const (
 const (
 	MaxDiff  = 16 << 10 // bytes of one text difference
 	maxLines = 64 << 20 // bytes of a file of lines
-	InFeed   = 200      // changes of a feed for readers
 )
 
 // Change is what changed on one page between two captures.
@@ -146,69 +141,4 @@ func tail(path string, most int) ([][]byte, error) {
 	}
 	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
 	return lines[max(0, len(lines)-most):], nil
-}
-
-// The parts of RFC 4287 that a feed of changes has.
-type (
-	atomFeed struct {
-		XMLName xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
-		ID      string      `xml:"id"`
-		Title   string      `xml:"title"`
-		Updated string      `xml:"updated"`
-		Author  atomAuthor  `xml:"author"`
-		Entries []atomEntry `xml:"entry"`
-	}
-	atomAuthor struct {
-		Name string `xml:"name"`
-	}
-	atomEntry struct {
-		ID      string   `xml:"id"`
-		Title   string   `xml:"title"`
-		Updated string   `xml:"updated"`
-		Link    atomLink `xml:"link"`
-		Summary string   `xml:"summary"`
-		Content atomText `xml:"content"`
-	}
-	atomLink struct {
-		Rel  string `xml:"rel,attr"`
-		Href string `xml:"href,attr"`
-	}
-	atomText struct {
-		Type string `xml:"type,attr"`
-		Text string `xml:",chardata"`
-	}
-)
-
-// WriteAtom replaces the feed of the latest changes.
-func WriteAtom(dir, name string, now time.Time) error {
-	latest, err := Recent(dir, InFeed)
-	if err != nil {
-		return err
-	}
-	text, err := Atom(latest, name, now)
-	if err != nil {
-		return err
-	}
-	return fsync.WriteFile(filepath.Join(dir, AtomName), text, 0o666)
-}
-
-// Atom is a feed of changes, the latest first. updated is when it was, if there are none.
-func Atom(latest []Change, name string, updated time.Time) ([]byte, error) {
-	feed := atomFeed{ID: IDOf(name, time.Time{}), Title: "Changes of " + name, Author: atomAuthor{"henro"},
-		Updated: updated.UTC().Format(time.RFC3339)}
-	if len(latest) > 0 {
-		feed.Updated = latest[0].At.UTC().Format(time.RFC3339)
-	}
-	for i := range latest {
-		c := &latest[i]
-		title := cmp.Or(c.Title, c.URL)
-		feed.Entries = append(feed.Entries, atomEntry{ID: c.ID, Title: title, Link: atomLink{"alternate", c.URL},
-			Updated: c.At.UTC().Format(time.RFC3339), Content: atomText{"text", c.Diff},
-			Summary: fmt.Sprintf("%d letters came or went since %s", c.Letters, c.Before.UTC().Format(time.RFC3339))})
-	}
-	text, err := xml.MarshalIndent(&feed, "", " ")
-	if err != nil {
-		return nil, fmt.Errorf("write the feed: %w", err)
-	}
-	return append([]byte(xml.Header), text...), nil
 }
