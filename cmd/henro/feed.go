@@ -60,19 +60,19 @@ func (f *feedFlags) run(ctx context.Context, dir string, out, says io.Writer) (e
 		}
 		f.o.Prefixes[i] = u.String()
 	}
-	if f.o.Receivers, err = telling.ReadReceivers(dir, config.FromEnvironment); err != nil {
+	if f.o.Receivers, err = telling.ReadReceivers(beside(dir), config.FromEnvironment); err != nil {
 		return config.Usage("%v", err)
 	}
 	if f.test {
 		return telling.Test(f.o.Receivers, out)
 	}
-	f.o.Crawl, f.o.Tell = dir, func(c *changes.Change) {
+	f.o.Crawl, f.o.Tell = beside(dir), func(c *changes.Change) {
 		if f.follow {
 			fmt.Fprintln(out, c.Line())
 		}
 	}
 	f.o.Says = says
-	f.o.Dir, f.o.Name = filepath.Join(dir, changes.Folder), filepath.Base(filepath.Clean(dir))
+	f.o.Dir, f.o.Name = filepath.Join(beside(dir), changes.Folder), filepath.Base(filepath.Clean(dir))
 	archive, err := openArchive(dir, says)
 	if err != nil {
 		return err

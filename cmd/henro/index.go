@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -75,6 +76,15 @@ func archiveFolder(dir string) (string, error) {
 			"nodes collect brings them here", dir)
 	}
 	return "", config.Usage("%s holds no WARC files: neither itself nor its folder warc", dir)
+}
+
+// beside is where what is made of an archive is kept: its folder or, of a bucket, one here that is called as that of
+// the bucket is.
+func beside(archive string) string {
+	if at, far := strings.CutPrefix(archive, bucket.Scheme); far {
+		return path.Base(path.Clean(at))
+	}
+	return archive
 }
 
 // notesTo says what of an archive cannot be read, and what was repaired.

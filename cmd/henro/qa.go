@@ -45,7 +45,7 @@ after another; it has a profile of its own and ends with the command. The state 
 			}
 			info, err := os.Stat(arguments[0])
 			isPackage := err == nil && info.Mode().IsRegular()
-			to = cmp.Or(to, qaFolder(arguments[0], isPackage))
+			to = cmp.Or(to, qaFolder(beside(arguments[0]), isPackage))
 			browser, err := qa.FindBrowser()
 			if err != nil {
 				return config.Usage("%v; henro missing says from the state of a crawl what its pages lack", err)

@@ -78,9 +78,9 @@ func (f *searchFlags) run(ctx context.Context, dir, words string, out, notes io.
 			return err
 		}
 	}
-	index, err := search.Open(ctx, dir, false)
+	index, err := search.Open(ctx, beside(dir), false)
 	if errors.Is(err, search.ErrNoIndex) {
-		return config.Usage("no search index in %s: henro search %s --index makes it", dir, dir)
+		return config.Usage("no search index in %s: henro search %s --index makes it", beside(dir), dir)
 	} else if err != nil {
 		return err
 	}
@@ -120,7 +120,10 @@ func indexText(ctx context.Context, dir string, out, notes io.Writer) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, archive.Close()) }()
-	index, err := search.Open(ctx, dir, true)
+	if err := config.Dir(beside(dir)); err != nil {
+		return err
+	}
+	index, err := search.Open(ctx, beside(dir), true)
 	if err != nil {
 		return err
 	}
