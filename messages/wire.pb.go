@@ -1067,7 +1067,6 @@ type HostTask struct {
 	Stops               []string               `protobuf:"bytes,12,rep,name=stops,proto3" json:"stops,omitempty"`                                                           // with follow: and with none of these, the host's folders on the stop list
 	Ratio               float64                `protobuf:"fixed64,13,opt,name=ratio,proto3" json:"ratio,omitempty"`                                                         // S/C − 1 of equation (10), (S/C)/n with n in parallel: after a request that took e the next waits for at least ratio·e; 0: the resources are not looked at
 	Cookies             []byte                 `protobuf:"bytes,40,opt,name=cookies,proto3" json:"cookies,omitempty"`                                                       // of the host, as package cookies keeps them; empty: none yet
-	Verdict             string                 `protobuf:"bytes,14,opt,name=verdict,proto3" json:"verdict,omitempty"`                                                       // whether the host's timetable can be kept, in the words of politeness.Verdict (only ever written to WARC)
 	RequisiteIntervalNs int64                  `protobuf:"varint,15,opt,name=requisite_interval_ns,json=requisiteIntervalNs,proto3" json:"requisite_interval_ns,omitempty"` // likewise before the request for a requisite
 	PageLimit           int32                  `protobuf:"varint,16,opt,name=page_limit,json=pageLimit,proto3" json:"page_limit,omitempty"`                                 // how many of the visits may be of pages; 0: all of them; negative: none, only requisites
 	Parallel            uint32                 `protobuf:"varint,17,opt,name=parallel,proto3" json:"parallel,omitempty"`                                                    // how many requests may be under way at once; 0: one
@@ -1202,13 +1201,6 @@ func (x *HostTask) GetCookies() []byte {
 		return x.Cookies
 	}
 	return nil
-}
-
-func (x *HostTask) GetVerdict() string {
-	if x != nil {
-		return x.Verdict
-	}
-	return ""
 }
 
 func (x *HostTask) GetRequisiteIntervalNs() int64 {
@@ -2958,7 +2950,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\arenewed\x18\x03 \x03(\x04R\arenewed\x12\x18\n" +
 	"\arevoked\x18\x04 \x03(\x04R\arevoked\x12\x12\n" +
 	"\x04term\x18\x05 \x01(\x04R\x04term\x12\x10\n" +
-	"\x03cut\x18\x06 \x01(\bR\x03cut\"\xad\x04\n" +
+	"\x03cut\x18\x06 \x01(\bR\x03cut\"\x99\x04\n" +
 	"\bHostTask\x12\x14\n" +
 	"\x05lease\x18\x01 \x01(\x04R\x05lease\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12$\n" +
@@ -2976,13 +2968,12 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\rmax_redirects\x18\v \x01(\rR\fmaxRedirects\x12\x14\n" +
 	"\x05stops\x18\f \x03(\tR\x05stops\x12\x14\n" +
 	"\x05ratio\x18\r \x01(\x01R\x05ratio\x12\x18\n" +
-	"\acookies\x18( \x01(\fR\acookies\x12\x18\n" +
-	"\averdict\x18\x0e \x01(\tR\averdict\x122\n" +
+	"\acookies\x18( \x01(\fR\acookies\x122\n" +
 	"\x15requisite_interval_ns\x18\x0f \x01(\x03R\x13requisiteIntervalNs\x12\x1d\n" +
 	"\n" +
 	"page_limit\x18\x10 \x01(\x05R\tpageLimit\x12\x1a\n" +
 	"\bparallel\x18\x11 \x01(\rR\bparallel\x12\x16\n" +
-	"\x06living\x18) \x01(\fR\x06living\"\xe1\x02\n" +
+	"\x06living\x18) \x01(\fR\x06livingJ\x04\b\x0e\x10\x0f\"\xe1\x02\n" +
 	"\x04Task\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1d\n" +
 	"\n" +

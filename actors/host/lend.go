@@ -152,13 +152,11 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 		listed += len(stop) + 4
 	}
 	clock := &b.clock.polite
-	verdict := clock.Judge(&b.o.Politeness, clock.Timetable.Wanted(&b.o.Revisit), b.line.fresh > 0)
 	task := &messages.HostTask{
 		Lease: b.loan.lend.order.Lease, Host: b.name,
 		IntervalNs: int64(b.clock.interval()), PageBudget: uint32(budget),
 		RequisiteIntervalNs: int64(b.clock.interval()),
 		PageLimit:           int32(b.clock.pageLimit(b.loan.lend.order)),
-		Verdict:             verdict.String(),
 		Ratio:               b.o.Politeness.Pace(clock.Parallel()), Prefixes: region.Prefixes,
 		Parallel:     uint32(clock.Parallel()),
 		MaxRedirects: uint32(b.o.Admission.MaxRedirects),

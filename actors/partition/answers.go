@@ -98,13 +98,8 @@ func (o *Steering) best(entries []store.Entry, limit int) []store.Entry {
 	}
 	slices.SortStableFunc(entries,
 		func(a, b store.Entry) int { return bands[string(a.Position)] - bands[string(b.Position)] })
-	best := entries[:limit]
-	for _, e := range entries[limit:] {
-		if e.Page.Flags&store.Awaits != 0 {
-			best = append(best, e)
-		}
-	}
-	return best
+	return append(entries[:limit], slices.DeleteFunc(entries[limit:],
+		func(e store.Entry) bool { return e.Page.Flags&store.Awaits == 0 })...)
 }
 
 func (p *Partition) loadEntries(ctx actor.Context, m *protocol.EntriesAsked) {

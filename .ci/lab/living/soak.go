@@ -71,8 +71,8 @@ func (l *lab) soak(ctx context.Context, s *Site, way string, lasts time.Duration
 		mb   func(held) float64
 	}{{"henro", func(h held) float64 { return h.henro }}, {"Chromium", func(h held) float64 { return h.chromium }}} {
 		was, is := median(before, of.mb), median(after, of.mb)
-		l.say(is <= flat*was, true, "%s, --browser %s: %s holds %.1f MB in the last third, %.1f MB in the one before", s.Name,
-			way, of.name, is, was)
+		l.say(is <= flat*was, true, "%s, --browser %s: %s holds %.1f MB in the last third, %.1f MB in the one before",
+			s.Name, way, of.name, is, was)
 	}
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		return err
