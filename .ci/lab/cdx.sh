@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Readers of others on the CDX server of henro replay, and on the blocks of an index as a bucket has them: pywb's own code, which gives the
-# same answers to 3,000 queries at random over the archive of its tests, and wabac.js.
+# same answers to 3,000 queries at random over the archive of its tests, cdx_toolkit and wabac.js.
 #
-#   cdx.sh SOURCES   a folder with the sources of pywb, warcio and surt: git clone https://github.com/webrecorder/pywb and so on
+#   cdx.sh SOURCES   a folder with the sources of pywb, warcio, surt and cdx_toolkit: git clone https://github.com/webrecorder/pywb and so on
 set -euo pipefail
 lab=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$lab/../.." && pwd)
@@ -38,6 +38,6 @@ with open(sys.argv[1], "w") as f:
 END
 LC_ALL=C sort -m "$dir/lines" "$dir/archive/index.cdxj" >"$dir/large.cdxj"
 "$dir/bin/cdx" "$dir/large.cdxj" "$dir/index-00001"
-PYTHONPATH=$sources/pywb:$sources/warcio:$sources/surt /usr/bin/python3 "$lab/cdx/compare.py" "$dir/archive/index.cdxj" "$address" \
+PYTHONPATH=$sources/pywb:$sources/warcio:$sources/surt:$sources/cdx_toolkit /usr/bin/python3 "$lab/cdx/compare.py" "$dir/archive/index.cdxj" "$address" \
 	"$dir/large.cdxj" "$dir/index-00001.idx"
 (cd "$dir" && node wabac.mjs "$address" 'url=iana.org/*' && node wabac.mjs "$address" 'url=*.example.com')

@@ -1,10 +1,11 @@
-"""Compares answers of henro's CDX server with those of pywb's own code over the same index, has pywb read both dialects, and the blocks that
-a bucket has of an index. pywb, warcio and surt are on PYTHONPATH.
+"""Compares answers of henro's CDX server with those of pywb's own code over the same index, has pywb read both dialects, cdx_toolkit a
+whole host, and pywb the blocks that a bucket has of an index. pywb, warcio, surt and cdx_toolkit are on PYTHONPATH.
 
     compare.py INDEX ADDRESS LARGE BLOCKS.idx
 """
 import json, random, sys, urllib.parse, urllib.request
 
+import cdx_toolkit
 from pywb.utils.binsearch import iter_range
 from pywb.warcserver.index.cdxops import cdx_load
 from pywb.warcserver.index.indexsource import RemoteIndexSource
@@ -91,6 +92,11 @@ for path in "/web/cdx", "/web":
                  for url in known[:50]])
 holds(f"pywb's source of remote indexes reads {sum(map(len, read[0]))} lines of pywb's dialect, and the same of OutbackCDX'",
       read[0] == read[1] and all(read[0]))
+
+client = cdx_toolkit.CDXFetcher(source=address + "/web/cdx")
+want = sum(line.startswith("org,iana)") for line in open(index))
+found = [c["offset"] for c in client.iter("iana.org/*", limit=1000)] # page by page, to the page that is not there
+holds(f"cdx_toolkit finds {len(found)} captures of a host", len(found) == want)
 
 zipnum, known, lines, other = ZipNumIndexSource(blocks, None), urls(large), 0, []
 for i in range(400):
