@@ -44,6 +44,9 @@ var judging string
 //go:embed third.txt
 var third string
 
+//go:embed fourth.txt
+var fourth string
+
 // soft are short pages that are none: written before the rules of shape, and judged as the walls are.
 //
 //go:embed ordinary.txt
@@ -187,6 +190,7 @@ func main() {
 	judge("choosing", pages(choosing), *every)
 	good := judge("judging", pages(judging), *every) >= 0.95
 	judge("third", pages(third), *every)
+	judge("fourth", pages(fourth), *every)
 	taken := 0
 	for _, m := range pages(soft) {
 		if kind := walls.Look(&m.page); kind != walls.None {
