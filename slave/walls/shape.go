@@ -28,8 +28,8 @@ const (
 )
 
 // byShape looks at a page that has hardly anything: what it does instead of showing content, and of which kind of wall
-// its few words give hints. Words alone need three ideas of one kind and no link to another page of the site; a status
-// that refuses, a form, an address or a way back makes up for one.
+// its few words give hints. Words alone need three ideas of one kind and no link to another page of the site, or two of
+// which the whole page consists; a status that refuses, a form, an address or a way back makes up for one.
 func (s *signs) byShape() Kind {
 	d, status := s.page.Document, s.page.Status
 	switch {
@@ -60,7 +60,7 @@ func (s *signs) byShape() Kind {
 	does := s.inBody()[None][marks]
 	script := does&scripts != 0 && size == 0 && s.pages == 0
 	switch forms := s.body.of(LogIn, widgets); {
-	case forms > 0 && !asked, status == 401 && !script:
+	case forms > 0 && !asked, status == 401 && !script, status == 402:
 		return LogIn
 	case script && (s.failed || does&setsCookie != 0 && does&goesOn != 0):
 		return Challenge
@@ -69,8 +69,8 @@ func (s *signs) byShape() Kind {
 	case size <= sentence && s.leadsBack(u) && named(u, LogIn):
 		return LogIn
 	}
-	if most < 2 && !s.failed && best != Parked || !s.failed && s.hinted(None) > 0 {
-		return None // of the last: it says that there is no such page
+	if !s.failed && (most < 2 && best != Parked || s.hinted(None) > 0 || d.Scripted) {
+		return None // of the last two: it says that there is no such page, or that scripts make it
 	}
 	shape, own := 0, s.ownLinks(u)
 	for _, sign := range [...]bool{does&asks != 0 && !own, d.NoIndex, !own && s.tellsAddress(),
@@ -88,6 +88,9 @@ func (s *signs) byShape() Kind {
 	}
 	if !own && size <= most*perIdea {
 		n++
+		if size <= sentence*2/3 && !s.failed {
+			n++ // hardly more than the ideas
+		}
 	}
 	if most < 2 && (shape == 0 || !s.failed) || n < enough {
 		return None

@@ -18,7 +18,12 @@ func TestAWallIsKnownByItsShape(t *testing.T) {
 	}{
 		{"a status, two ideas, few words", page("<p>The firewall has blocked it.</p>", status(403)), Challenge},
 		{"a status and one idea", page("<title>403 Forbidden</title><h1>403 Forbidden</h1>", status(403)), None},
-		{"two ideas and few words", page("<p>The firewall has blocked it.</p>"), None},
+		{"two ideas and nothing else", page("<p>The firewall has blocked it.</p>"), Challenge},
+		{"two ideas and something else",
+			page("<p>The firewall has blocked it. " + strings.Repeat("It did. ", 10)), None},
+		{"an application that wants scripts", page("<noscript>Your browser has no JavaScript, or blocked it." +
+			"</noscript><div id=root></div><script src=/x></script>"), None},
+		{"to be paid for", page("<h1>402</h1>", status(402)), LogIn},
 		{"three ideas and nothing else", page("<p>The firewall has blocked robots.</p>"), Challenge},
 		{"three ideas and the way to the site", page("<p>The firewall has blocked robots.</p><a href=/b>b</a>"), None},
 		{"three ideas and a way that walls have too",
