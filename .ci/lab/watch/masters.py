@@ -126,6 +126,12 @@ try:
         node.start()
     newest = lambda: {n: v for _, n, v in served}
     holds('the newest version of each page was served', wait(200, lambda: all(newest()[n] == version[n] for n in range(pages))))
+    stale = [n for n in range(pages) if newest()[n] != version[n]]
+    if stale:
+        asked = {n: max(at for at, m, _ in served if m == n) for n in stale}
+        print(f'{len(stale)} pages at {len({n // 10 for n in stale})} hosts were asked last {time.time() - max(asked.values()):.0f} to '
+              f'{time.time() - min(asked.values()):.0f} s ago')
+    print(f'the newest versions were there {time.time() - began - seconds:.0f} s after the last change')
     last = {(root(n), version[n]) for n in range(pages) if version[n]}
     holds('the newest version of each page was told', wait(30, lambda: last <= set(found())))
     time.sleep(2)
