@@ -15,6 +15,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"henro/cmd/config"
+	"henro/store/archive/wacz"
 	"henro/store/report/changes"
 )
 
@@ -82,6 +83,22 @@ func TestABucketAnswersAsItsFolder(t *testing.T) {
 	}
 	if want, got := feed(dir), feed(address); strings.Count(got, "\n") != strings.Count(want, "\n") || got == "" {
 		t.Errorf("feed: %s, want %s", got, want)
+	}
+	var said []string
+	for _, from := range []string{dir, address} {
+		packed, out := filepath.Join(t.TempDir(), "a.wacz"), new(bytes.Buffer)
+		if err := exportWACZ(nil, io.Discard, wacz.DefaultOptions(), from, packed); err != nil {
+			t.Fatal(err)
+		}
+		if err := checkPackage(out, newBar(io.Discard), packed, "", ""); err != nil {
+			t.Errorf("the package of %s: %s, %v", from, out, err)
+		}
+		_, counts, _ := strings.Cut(out.String(), "archive ")
+		counts, _, _ = strings.Cut(counts, "\n")
+		said = append(said, counts)
+	}
+	if said[0] != said[1] || said[0] == "" {
+		t.Errorf("packages: %q", said)
 	}
 	made, err := os.ReadDir(".")
 	if err != nil || len(made) != 1 || made[0].Name() != "mine" {

@@ -17,6 +17,7 @@ import (
 	"henro/slave/pagetext"
 	"henro/slave/render/spoken"
 	"henro/store"
+	"henro/store/archive/bucket"
 	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/wacz"
@@ -78,9 +79,11 @@ func signWith(o *wacz.Options, path string) error {
 
 // exportWACZ packs an archive; a file is there whole or not at all.
 func exportWACZ(stdout, notes io.Writer, o wacz.Options, dir, path string) (err error) {
-	folder, err := archiveFolder(dir)
-	if err != nil {
-		return err
+	folder := dir
+	if !strings.HasPrefix(dir, bucket.Scheme) {
+		if folder, err = archiveFolder(dir); err != nil {
+			return err
+		}
 	}
 	archive, err := openArchive(folder, notes)
 	if err != nil {
@@ -109,8 +112,11 @@ func exportWACZ(stdout, notes io.Writer, o wacz.Options, dir, path string) (err 
 		Pages:  pagesOf(archive, true, isSeed),
 		Others: pagesOf(archive, false, func(url string) bool { return !isSeed(url) }),
 	}
-	index := archive.Merged()
-	if len(index.Files) == 0 {
+	index, open, err := archive.Packed()
+	if err != nil {
+		return err
+	}
+	if o.Open = open; len(index.Files) == 0 {
 		return config.Usage("%s holds no finished WARC files yet", folder)
 	}
 	if path == "-" {

@@ -92,6 +92,15 @@ func (a *Archive) File(name string) (io.ReadSeeker, error) {
 	return a.b.File(o), nil
 }
 
+// Open is File with a Close, which does nothing.
+func (a *Archive) Open(name string) (io.ReadSeekCloser, error) {
+	f, err := a.File(name)
+	return struct {
+		io.ReadSeeker
+		io.Closer
+	}{f, io.NopCloser(nil)}, err
+}
+
 // AddToIndex takes the lines that are in the folder here into the index of the bucket. Refresh comes behind it.
 func (a *Archive) AddToIndex(ctx context.Context) (done Added, err error) {
 	a.mu.Lock()

@@ -1,11 +1,16 @@
 package captures
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"henro/store/archive/bucket"
+	"henro/store/archive/cdxj"
 )
 
 // OpenBucket is Open for an archive in a bucket. The lines of WARC files that the index of the bucket does not have
@@ -35,6 +40,22 @@ func (a *Archive) refreshFar() error {
 		a.mu.Unlock()
 	}
 	return err
+}
+
+// Packed is Merged with a file of all lines, and what opens the files of a bucket; nil: they are in Dir.
+func (a *Archive) Packed() (m cdxj.Merged, open func(string) (io.ReadSeekCloser, error), err error) {
+	if m = a.Merged(); a.far == nil {
+		return m, nil, nil
+	}
+	m.Path, m.Files = filepath.Join(a.dir, "all"+cdxj.Suffix), slices.Sorted(slices.Values(m.Files))
+	f, err := os.Create(m.Path)
+	if err != nil {
+		return m, nil, err
+	}
+	defer f.Close()
+	out := bufio.NewWriter(f)
+	err = a.Lines("", func(line []byte) bool { out.Write(line); return true })
+	return m, a.far.Open, errors.Join(err, out.Flush())
 }
 
 // AddToIndex takes the lines of the WARC files that came since into the index of a bucket.

@@ -55,6 +55,8 @@ type Options struct {
 	// read for one look-up.
 	BlockLines int
 	Others     []Other // packed as they are
+	// Open opens a WARC file; nil: it is one of the folder.
+	Open func(name string) (io.ReadSeekCloser, error)
 	// Progress is called with the bytes packed so far; it may be nil.
 	Progress func(done, all int64)
 }
@@ -101,11 +103,15 @@ func Write(out io.Writer, dir string, m cdxj.Merged, lists Lists, o Options) err
 		if strings.HasSuffix(name, warc.Zstd.Suffix()) {
 			return fmt.Errorf("%w: %s", ErrCompression, name)
 		}
-		info, err := os.Stat(filepath.Join(dir, name))
+		f, err := w.open(dir, name)
 		if err != nil {
 			return fmt.Errorf("wacz: %w", err)
 		}
-		w.all += info.Size()
+		size, err := f.Seek(0, io.SeekEnd)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return fmt.Errorf("wacz: %w", err)
+		}
+		w.all += size
 	}
 	index, err := os.Open(m.Path) // now, so that it is the index of these files
 	if err != nil {
@@ -174,9 +180,16 @@ func (w *writer) list(r resource, err error) error {
 	return err
 }
 
+func (w *writer) open(dir, name string) (io.ReadSeekCloser, error) {
+	if w.o.Open != nil {
+		return w.o.Open(name)
+	}
+	return os.Open(filepath.Join(dir, name))
+}
+
 func (w *writer) archive(dir, name string) error {
 	return w.list(w.add("archive/"+name, zip.Store, func(to io.Writer) error {
-		f, err := os.Open(filepath.Join(dir, name))
+		f, err := w.open(dir, name)
 		if err != nil {
 			return err
 		}
