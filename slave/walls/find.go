@@ -1,8 +1,10 @@
 package walls
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"unicode/utf8"
 )
 
 // found has a bit for each idea of a class that was found.
@@ -65,6 +67,16 @@ func (f *finder) find(text []byte, out *found) {
 			}
 		}
 	}
+}
+
+// lower makes small letters of the capitals of a text that is not all ASCII.
+func lower(text []byte) []byte {
+	for _, c := range text {
+		if c >= utf8.RuneSelf {
+			return bytes.ToLower(text)
+		}
+	}
+	return text
 }
 
 func begins(text []byte, word string) bool {

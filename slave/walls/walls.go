@@ -171,7 +171,7 @@ type signs struct {
 
 func (s *signs) look() Kind {
 	d := s.page.Document
-	said.find([]byte(strings.ToLower(d.Title)), &s.title)
+	said.find(lower([]byte(d.Title)), &s.title)
 	s.failed = s.page.Status >= 400 && s.page.Status != 404 && s.page.Status != 410 || s.page.Status == 202
 	s.failed = s.failed || s.page.Status > 226 && s.page.Status < 300 // no such status says what it is
 	s.bare = letters(d.Text, maxBareText) <= maxBareText && len(d.Links) <= 4*maxBareLinks
@@ -188,7 +188,7 @@ func (s *signs) look() Kind {
 	if pages > maxLinks {
 		return None
 	}
-	said.find(bytes.ToLower(d.Text), &s.text)
+	said.find(lower(d.Text), &s.text)
 	s.bare = s.bare && pages <= maxBareLinks
 	best, most := None, wall-1
 	for k := Challenge; k < kinds; k++ {
