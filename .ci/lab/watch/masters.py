@@ -23,6 +23,12 @@ def holds(text, condition):
     failed |= not condition
 
 
+def own(n):
+    """Words of a page's own: pages that say much the same are held for a wall, and their host is left alone for a while."""
+    word = random.Random(n)
+    return ''.join('<p>' + ' '.join(''.join(word.choices('aeioulmnrst', k=6)) for _ in range(30)) + '.</p>' for _ in range(4))
+
+
 class Page(http.server.BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'
 
@@ -30,7 +36,7 @@ class Page(http.server.BaseHTTPRequestHandler):
         if self.path.startswith('/page/'):
             n = int(self.path[6:])
             body = f'<html><title>Page {n}</title><main><p>What stays on page {n} is this sentence, for ever.</p>' \
-                   f'<p>The news of page {n} is version {version[n]}, no other.</p></main></html>'
+                   f'<p>The news of page {n} is version {version[n]}, no other.</p>{own(n)}</main></html>'
             served.append((time.time(), n, int(re.search(r'version (\d+)', body)[1])))
         else:
             body = 'User-agent: *\nAllow: /\n'
