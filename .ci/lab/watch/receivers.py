@@ -22,13 +22,19 @@ def holds(text, condition):
     failed |= not condition
 
 
+def own(n):
+    """Words of a page's own: pages that say much the same are held for a wall, and their host is left alone for a while."""
+    word = random.Random(n)
+    return ' '.join(''.join(word.choices('aeioulmnrst', k=6)) for _ in range(120))
+
+
 class Page(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         n = int((re.search(r'\d+', self.path) or ['0'])[0])
         self.send_response(200)
         self.send_header('Content-Type', 'text/html' if self.path.startswith('/page/') else 'text/plain')
         self.end_headers()
-        self.wfile.write(f'<title>Page {n}</title><main><p>The news of page {n} is version {version[n]}.'.encode()
+        self.wfile.write(f'<title>Page {n}</title><main><p>The news of page {n} is version {version[n]}.<p>{own(n)}'.encode()
                          if self.path.startswith('/page/') else b'User-agent: *\nAllow: /\n')
 
     def log_message(self, *_):
