@@ -72,14 +72,22 @@ func (s *signs) byShape() Kind {
 	if !s.failed && (most < 2 && best != Parked || s.hinted(None) > 0 || d.Scripted) {
 		return None // of the last two: it says that there is no such page, or that scripts make it
 	}
+	if !s.isShaped(u, best == Parked, most, size, does&asks != 0) {
+		return None
+	}
+	return best
+}
+
+// isShaped weighs the ideas that a page of so many letters gives hints of against what it does. asks: for anything.
+func (s *signs) isShaped(u *url.URL, parked bool, most, size int, asks bool) bool {
 	shape, own := 0, s.ownLinks(u)
-	for _, sign := range [...]bool{does&asks != 0 && !own, d.NoIndex, !own && s.tellsAddress(),
+	for _, sign := range [...]bool{asks && !own, s.page.Document.NoIndex, !own && s.tellsAddress(),
 		s.leadsBack(u), s.leadsBack(u)} {
 		if sign {
 			shape++
 		}
 	}
-	if best == Parked && !own && size <= sentence && s.namesHost() {
+	if parked && !own && size <= sentence && s.namesHost() {
 		shape, most = shape+1, most+1
 	}
 	n := min(most, 3) + min(shape, 2)
@@ -92,10 +100,7 @@ func (s *signs) byShape() Kind {
 			n++ // hardly more than the ideas
 		}
 	}
-	if most < 2 && (shape == 0 || !s.failed) || n < enough {
-		return None
-	}
-	return best
+	return (most >= 2 || shape > 0 && s.failed) && n >= enough
 }
 
 // hinted is how many ideas of a kind title and text give a hint of.

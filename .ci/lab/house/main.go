@@ -111,7 +111,7 @@ var rooms = map[string]int{
 	"slave/render/lacks":   24,
 	"slave/render/spoken":  86,
 	"slave/render/wanted":  83,
-	"slave/walls":          510,
+	"slave/walls":          512,
 	"slave/walls/alike":    100,
 	"store/proof":          1_930,
 	"store/proof/packed":   120,
