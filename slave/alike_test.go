@@ -2,6 +2,7 @@ package slave
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"henro/messages"
@@ -14,8 +15,9 @@ import (
 func TestPagesThatSayTheSameAreAWall(t *testing.T) {
 	hosts := &alike.Hosts{}
 	parsers := []*Parser{{o: DefaultOptions(), alike: hosts}, {o: DefaultOptions(), alike: hosts}}
+	says := "<p>What is said of the number %d of these pages: %s</p>"
 	reason := func(i int, status int, requisite uint32) messages.Reason {
-		m := answered(status, "", "", "", "text/html", []byte("<p>Nothing for you today, traveller.</p>"))
+		m := answered(status, "", "", "", "text/html", fmt.Appendf(nil, says, i, strings.Repeat("x", i)))
 		url := weburl.MustParse(fmt.Sprintf("http://a.example/folder/%d", i))
 		m.visit.URL, m.response.URL, m.visited.Url = url, url, url.String()
 		m.visit.Task = &messages.Task{Url: url.String(), Digest: []byte("as it was"), Etag: "x", Requisite: requisite}
@@ -24,6 +26,10 @@ func TestPagesThatSayTheSameAreAWall(t *testing.T) {
 		p.wall(m, &parsed{})
 		return m.visited.Reason
 	}
+	for i := range 7 {
+		reason(i, 200, 0)
+	}
+	says = "<p>Nothing for you today, traveller.</p><!-- %d %s -->"
 	for i, want := range []messages.Reason{messages.Reason_NONE, messages.Reason_NONE, messages.Reason_WALL} {
 		if got := reason(i, 200, 0); got != want {
 			t.Errorf("page %d: %v, want %v", i, got, want)

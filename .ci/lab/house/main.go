@@ -112,7 +112,7 @@ var rooms = map[string]int{
 	"slave/render/spoken":  86,
 	"slave/render/wanted":  83,
 	"slave/walls":          512,
-	"slave/walls/alike":    100,
+	"slave/walls/alike":    105,
 	"store/proof":          1_930,
 	"store/proof/packed":   120,
 	"store/archive/bucket": 1_000,

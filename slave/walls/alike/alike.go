@@ -1,6 +1,9 @@
 // Package alike tells walls of vendors that nobody wrote down by what no content does: pages of a host that differed
 // answer the same few words, one after the other, and nothing else comes in between. It decides and does nothing.
 //
+// Whether a page differed is known of those whose text was seen since the slave began: pages that say the same but for
+// their figures at each visit, as those of sensors do, are none.
+//
 // The first two of such answers pass, since they might be anything: what is said of a run is said from the third on, of
 // all pages of the host that answer the same. What says nothing is left out of it: a page without text, the shell of an
 // application, failures, what is no HTML. A run ends with the first page that says something else. It also ends after
@@ -27,6 +30,7 @@ const (
 	Within = time.Hour      // between two of them, at most, until they are enough
 	Lasts  = 72 * time.Hour // a wall from its first answer on; afterwards the same text is content
 	Most   = 4096           // hosts that are remembered, some 200 bytes each
+	Pages  = 1 << 16        // of all hosts, some 100 bytes each, of which is remembered what they said
 )
 
 // A text is of use from leastText bytes on, figures left out, and short up to mostText bytes: what walls say fits.
@@ -37,6 +41,7 @@ type Hosts struct {
 	mu   sync.Mutex
 	seed maphash.Seed
 	runs *simplelru.LRU // *run, by host
+	said *simplelru.LRU // hash of the text, by that of the URL; 0: something else than walls say
 }
 
 // run is the same text, one page after the other.
@@ -59,6 +64,7 @@ func (h *Hosts) Look(host string, p *walls.Page, unchanged bool, now time.Time) 
 	if h.runs == nil {
 		h.seed = maphash.MakeSeed()
 		h.runs, _ = simplelru.NewLRU(Most, nil) // its error is of no room
+		h.said, _ = simplelru.NewLRU(Pages, nil)
 	}
 	value, _ := h.runs.Get(host)
 	r, _ := value.(*run)
@@ -69,13 +75,15 @@ func (h *Hosts) Look(host string, p *walls.Page, unchanged bool, now time.Time) 
 		}
 		return walls.None
 	}
-	said := kept(d.Title, d.Text)
+	said, url := kept(d.Title, d.Text), maphash.String(h.seed, p.URL)
 	text := maphash.Bytes(h.seed, said)
+	before, remembered := h.said.Get(url)
 	switch {
 	case len(d.Text) > mostText:
 		h.runs.Remove(host)
-		return walls.None
+		fallthrough
 	case d.Scripted, len(said) < leastText:
+		h.said.Add(url, uint64(0))
 		return walls.None
 	case r == nil || r.text != text:
 		r = &run{text: text, since: now}
@@ -84,10 +92,12 @@ func (h *Hosts) Look(host string, p *walls.Page, unchanged bool, now time.Time) 
 		r.urls, r.since = nil, now
 	}
 	r.last, r.body = now, maphash.Bytes(h.seed, p.Body)
-	if url := maphash.String(h.seed, p.URL); p.Known && len(r.urls) < Enough && !slices.Contains(r.urls, url) {
+	differed := p.Known && remembered && before != text
+	if differed && len(r.urls) < Enough && !slices.Contains(r.urls, url) {
 		r.urls = append(r.urls, url)
 	}
 	if len(r.urls) < Enough || now.Sub(r.since) >= Lasts {
+		h.said.Add(url, text)
 		return walls.None
 	}
 	return walls.Same
