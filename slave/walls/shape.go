@@ -58,6 +58,22 @@ func (s *signs) byShape() Kind {
 		best, most = second, s.hinted(second)
 	}
 	does := s.inBody()[None][marks]
+	if k := s.byDeeds(u, does, size, asked); k != None {
+		return k
+	}
+	if !s.failed && (most < 2 && best != Parked || s.hinted(None) > 0 || d.Scripted) {
+		return None // of the last two: it says that there is no such page, or that scripts make it
+	}
+	if !s.isShaped(u, best == Parked, most, size, does&asks != 0) {
+		return None
+	}
+	return best
+}
+
+// byDeeds needs no words: a form for a password, a status, a script that goes on to the page. asked: for a page for
+// logging in, which is content there.
+func (s *signs) byDeeds(u *url.URL, does uint64, size int, asked bool) Kind {
+	status := s.page.Status
 	script := does&scripts != 0 && size == 0 && s.pages == 0
 	switch forms := s.body.of(LogIn, widgets); {
 	case forms > 0 && !asked, status == 401 && !script, status == 402:
@@ -69,13 +85,7 @@ func (s *signs) byShape() Kind {
 	case size <= sentence && s.leadsBack(u) && named(u, LogIn):
 		return LogIn
 	}
-	if !s.failed && (most < 2 && best != Parked || s.hinted(None) > 0 || d.Scripted) {
-		return None // of the last two: it says that there is no such page, or that scripts make it
-	}
-	if !s.isShaped(u, best == Parked, most, size, does&asks != 0) {
-		return None
-	}
-	return best
+	return None
 }
 
 // isShaped weighs the ideas that a page of so many letters gives hints of against what it does. asks: for anything.
