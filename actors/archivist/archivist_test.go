@@ -46,6 +46,13 @@ func (d *faulty) fail() error {
 	return nil
 }
 
+// failNext has the next n operations fail.
+func (d *faulty) failNext(n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.from, d.upTo = d.n+1, d.n+1+n
+}
+
 func (d *faulty) Create(name string) (warc.DiskFile, error) {
 	if err := d.fail(); err != nil {
 		return nil, err
@@ -367,7 +374,7 @@ func TestFilesCloseByAge(t *testing.T) {
 			if files, _ := warc.Files(dir); len(files) != 0 {
 				t.Errorf("%v: finished after %v", files, 10*time.Minute-time.Second)
 			}
-			disk.from, disk.upTo = disk.n+1, disk.n+1+faults
+			disk.failNext(faults)
 			actortest.Pass(3 * time.Minute)
 			told, failed := archived(p)
 			if n := check(t, dir, told); n != 2 || len(told) != 2 || len(failed) > 0 {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,6 +114,7 @@ func TestACursorIsKnownByEveryMaster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
 		books, away := map[string]*book{}, map[string]bool{}
+		var mu sync.Mutex // of the books and away: who asked last may still read when the next stream begins
 		var there []lending.SlaveStatus
 		for _, name := range []string{"a", "b, or c", "d"} {
 			books["at "+name] = &book{dir: t.TempDir()}
@@ -122,6 +124,7 @@ func TestACursorIsKnownByEveryMaster(t *testing.T) {
 		r, told, empty := &reader{}, 0, t.TempDir()
 		cursor := "all"
 		for round := range 300 {
+			mu.Lock()
 			for _, name := range names {
 				away[name] = random.IntN(3) == 0 && round < 299
 				for range random.IntN(4) {
@@ -129,6 +132,7 @@ func TestACursorIsKnownByEveryMaster(t *testing.T) {
 					add(t, books[name].dir, told)
 				}
 			}
+			mu.Unlock()
 			r.most = random.IntN(6)
 			if round == 299 {
 				r.most = told
@@ -136,6 +140,8 @@ func TestACursorIsKnownByEveryMaster(t *testing.T) {
 			r.read(t, &stream{own: &book{dir: empty}, follow: true, fresh: earliest,
 				slaves: func(context.Context) ([]lending.SlaveStatus, error) { return there, nil },
 				slave: func(address, since string) *messages.ChangesTold {
+					mu.Lock()
+					defer mu.Unlock()
 					if away[address] {
 						return nil
 					}

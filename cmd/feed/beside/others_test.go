@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,16 +25,21 @@ func TestTheLatestOfOthersIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		members := []cluster.Member{{Name: "m", Boot: "1", Role: cluster.Standby},
 			{Name: "a", Boot: "1", Role: cluster.Slave}, {Name: "b", Boot: "1", Role: cluster.Slave}}
-		now := func() []cluster.Member { return members }
+		var mu sync.Mutex // guards members
+		now := func() []cluster.Member {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(members)
+		}
 		begun := time.Now()
-		asked := 0
 		o := &others{ctx: t.Context(), members: now, mute: map[string]time.Time{},
 			ask: func(m cluster.Member, asks *messages.CaptureAsked) *messages.CaptureTold {
-				asked++
 				told := map[string]*messages.CaptureTold{"a1": packed(t, 1), "a2": packed(t, 3), "b2": packed(t, 2)}
 				return told[m.Name+m.Boot]
 			}}
 		time.AfterFunc(3*time.Second, func() { // of the earlier start the gossip knows still
+			mu.Lock()
+			defer mu.Unlock()
 			members = append(members, cluster.Member{Name: "b", Boot: "2", Role: cluster.Slave})
 		})
 		last, err := o.last("http://a.test/", begun)
