@@ -149,9 +149,13 @@ func (w *Watcher) settle(p *Pair) (same bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if last != nil && last.At.After(p.Before.At) {
+		switch {
+		case last == nil:
+		case last.At.After(p.Before.At):
 			p.before, p.Same = last, 0
 			p.Before = cdxj.Entry{URL: p.Now.URL, At: last.At, Digest: last.Digest, Status: last.Status}
+		case p.Before.Mime == cdxj.Revisit && p.Before.Digest == last.Digest:
+			p.before = last // it refers to that one
 		}
 	}
 	return p.Before.URL == "" || isSame(&p.Before, &p.Now), nil

@@ -267,6 +267,9 @@ func TestWhatOthersHaveIsComparedToo(t *testing.T) {
 	}
 	same := copyOf(1, 3)
 	same.Digest = all[1].Now.Digest
+	seenAgain := *all[1]
+	seenAgain.Before = cdxj.Entry{URL: "http://a.test/", At: at(1).Add(-time.Minute), Mime: cdxj.Revisit, Digest: "5",
+		Status: 200}
 	for _, v := range []struct {
 		what  string
 		other *Copy
@@ -279,6 +282,7 @@ func TestWhatOthersHaveIsComparedToo(t *testing.T) {
 		{"another has an older one", copyOf(0, 5), *all[1], "-Salt costs 1 €\n+Salt costs 3 €\n"},
 		{"another has a newer one", copyOf(1, 5), *all[1], "-Salt costs 5 €\n+Salt costs 3 €\n"},
 		{"another has told it", same, *all[1], ""},
+		{"another has what is referred to", copyOf(1, 5), seenAgain, "-Salt costs 5 €\n+Salt costs 3 €\n"},
 	} {
 		other = v.other
 		told, _, err := w.Compare(&v.pair)
