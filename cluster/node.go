@@ -295,9 +295,7 @@ func (n *Node) say(change func(*Member)) error {
 	return nil
 }
 
-// Become changes the role of this node, the crawl that it leads and in which term, and where its consensus is. The
-// gossip sends the change a few times within a second. A node that misses it would learn it only when it next compares
-// all it knows with another one, up to a minute later, so this node sends it again after 1, 2, 4 and 8 s.
+// Become changes the role of this node, the crawl that it leads and in which term, and where its consensus is.
 func (n *Node) Become(role Role, crawl string, term uint64, consensus string) error {
 	n.wg.Go(n.sayAgain)
 	return n.say(func(m *Member) { m.Role, m.Crawl, m.Term, m.Consensus = role, crawl, term, consensus })
@@ -305,6 +303,9 @@ func (n *Node) Become(role Role, crawl string, term uint64, consensus string) er
 
 const sayAgainMost = 8 * time.Second // the last pause
 
+// sayAgain says again what this node is, after 1, 2, 4 and 8 s. The gossip sends what is new a few times within a
+// second, to nodes that it draws by lot. One that misses it would learn it only when it next compares all it knows with
+// another node, up to a minute later: a master that then takes over could not answer a slave that it has not heard of.
 func (n *Node) sayAgain() {
 	for pause := time.Second; pause <= sayAgainMost; pause *= 2 {
 		select {

@@ -567,3 +567,20 @@ func TestANewRoleReachesOneThatWasDeaf(t *testing.T) {
 		}
 	})
 }
+
+// TestANewNodeReachesOneThatWasDeaf: it has found the others through one of them, and the gossip tells the rest by lot.
+func TestANewNodeReachesOneThatWasDeaf(t *testing.T) {
+	bubble(t, func(t *testing.T, v village) {
+		v.start("a", "1", cluster.Master)
+		b, _ := v.start("b", "1", cluster.Standby)
+		pass(3 * time.Second)
+		v.net.Lose(1)
+		v.start("c", "1", cluster.Slave)
+		pass(900 * time.Millisecond)
+		v.net.Lose(0)
+		pass(4 * time.Second)
+		if got := b.Members(); len(got) != 2 {
+			t.Errorf("it knows %+v, want the master and the slave", got)
+		}
+	})
+}

@@ -51,6 +51,9 @@ func (n *Node) seekOthers() {
 				n.log.WithField("attempts", failures).Info("gossip: found the others")
 			}
 			failures = 0
+			if seeking {
+				n.wg.Go(n.sayAgain)
+			}
 			pause.Reset(joinPauseMax)
 		default:
 			if failures++; failures == 1 || failures%200 == 0 { // at once, then every ten minutes

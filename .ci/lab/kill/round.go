@@ -484,6 +484,12 @@ func panicAtOnce(r *round) error {
 		return err
 	}
 	r.awaitProgress(c)
+	select {
+	case <-c.slaves[i].Over:
+	case <-c.master.Over: // the others have done the crawl, before it had so much to store
+		return fmt.Errorf("the crawl: %w", process.ErrEarly)
+	case <-r.ctx.Done():
+	}
 	if err := r.awaitPanic(c.slaves[i]); err != nil {
 		return err
 	}
@@ -501,7 +507,7 @@ func (r *round) awaitPanic(p *process.Process) error {
 	if err := p.AwaitEnd(r.ctx, crawlMost); err != nil {
 		return err
 	}
-	r.crawl.Events = append(r.crawl.Events, verdict.Event{From: time.Now().Add(-time.Second), To: time.Now()})
+	r.crawl.Events = append(r.crawl.Events, verdict.Event{From: p.Ended.Add(-time.Second), To: p.Ended})
 	lines := strings.Count(p.Log(), "an actor panicked")
 	if code := p.Code(); code != exitPanicked || lines != 1 {
 		return fmt.Errorf("%s ended with code %d and %d lines about it, want %d and one", p.Name, code, lines,

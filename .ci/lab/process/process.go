@@ -32,6 +32,7 @@ type Process struct {
 	Name  string
 	Begun time.Time
 	Over  <-chan struct{} // closed when it has ended
+	Ended time.Time       // once over
 
 	cmd *exec.Cmd
 	log *os.File
@@ -85,6 +86,7 @@ func (g *Group) start(name string, cmd *exec.Cmd, prepare func(pid int) error) (
 	g.mu.Unlock()
 	go func() {
 		p.err = cmd.Wait()
+		p.Ended = time.Now()
 		close(over)
 	}()
 	if err != nil {
