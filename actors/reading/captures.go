@@ -43,6 +43,12 @@ func (p *PageFound) Recall(dir string) error {
 	if err != nil {
 		return fmt.Errorf("captures of %s: %w", u, err)
 	}
+	p.Remember(entries, more)
+	return nil
+}
+
+// Remember adds the first of these captures, the latest first; more: there are earlier ones.
+func (p *PageFound) Remember(entries []cdxj.Entry, more bool) {
 	p.Captures, p.Earlier = nil, more || len(entries) > capturesShown
 	for i, e := range entries[:min(len(entries), capturesShown)] {
 		c := Capture{At: e.At, Status: e.Status, Bytes: e.Length, Digest: e.Digest, Change: ChangeSome}
@@ -56,5 +62,4 @@ func (p *PageFound) Recall(dir string) error {
 		}
 		p.Captures = append(p.Captures, c)
 	}
-	return nil
 }

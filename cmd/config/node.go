@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"henro/actors/reading/far"
 	"henro/cluster"
 	"henro/messages"
 	"henro/slave"
@@ -228,7 +229,7 @@ func (w *Work) Register(f *pflag.FlagSet) {
 	f.BoolVar(&w.Dedup, "dedup", true,
 		"write a payload that this slave has archived under another URL as a revisit record that names that capture")
 	f.StringArrayVar(&w.DedupFrom, "dedup-from", nil, "do so for payloads of an earlier crawl, too: a CDXJ, WARC "+
-		"or WACZ `FILE`, or a folder of them, to be kept beside this archive; repeatable")
+		"or WACZ `FILE`, a folder of them, or s3://BUCKET/FOLDER, to be kept beside this archive; repeatable")
 	f.StringVar(&w.BrowserPath, "browser-path", "", "Chromium for --browser: a `FILE` (default: looked for)")
 }
 
@@ -284,7 +285,7 @@ func (w *Work) Options(dir string, unread func(what string)) (slave.Options, err
 	if w.Dedup {
 		o.Archive.Payloads = payloads.New(payloads.Path(a.Dir, a.Prefix))
 		for _, from := range w.DedupFrom {
-			if _, err := o.Archive.Payloads.Import(from, unread); err != nil {
+			if _, err := far.Import(o.Archive.Payloads, from, FindBucket, unread); err != nil {
 				return o, Usage("--dedup-from: %v", err)
 			}
 		}

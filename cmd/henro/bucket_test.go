@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +20,8 @@ import (
 	"henro/store/report/changes"
 )
 
-// TestABucketAnswersAsItsFolder: search, diff and feed say of an archive in a bucket what they say of the same files
-// here, and what they make is in a folder here that is called as that of the bucket is.
+// TestABucketAnswersAsItsFolder: search, diff, feed, sql, page and import say of an archive in a bucket what they say
+// of the same files here, and what they make is in a folder here that is called as that of the bucket is.
 func TestABucketAnswersAsItsFolder(t *testing.T) {
 	dir, store := changingSite(t), s3mem.New()
 	if err := store.CreateBucket("archive"); err != nil {
@@ -100,6 +101,7 @@ func TestABucketAnswersAsItsFolder(t *testing.T) {
 	if said[0] != said[1] || said[0] == "" {
 		t.Errorf("packages: %q", said)
 	}
+	t.Run("tables", func(t *testing.T) { tablesOfABucket(t, dir, address) })
 	made, err := os.ReadDir(".")
 	if err != nil || len(made) != 1 || made[0].Name() != "mine" {
 		t.Errorf("made here: %v, %v", made, err)
@@ -108,5 +110,49 @@ func TestABucketAnswersAsItsFolder(t *testing.T) {
 		if at := beside(address); at == ".." || strings.Contains(at, "/") {
 			t.Errorf("%s: %s", address, at)
 		}
+	}
+}
+
+// tablesOfABucket: the captures are those of the folder; what only a state knows is said to be absent; a crawl that
+// begins with a bucket knows as much as one that begins with its folder.
+func tablesOfABucket(t *testing.T, dir, address string) {
+	var url string
+	for _, question := range []string{"SELECT * FROM captures ORDER BY filename, offset",
+		"SELECT url FROM captures GROUP BY url ORDER BY count(*) DESC, url LIMIT 1",
+		"SELECT url FROM captures WHERE url = '%s'"} {
+		question = strings.Replace(question, "%s", url, 1)
+		ask := []string{"--format", "tsv", "--", dir, question}
+		want := said(t, append([]string{"sql"}, ask...)...)
+		ask[3] = address
+		if got := said(t, append([]string{"sql"}, ask...)...); got != want || strings.Count(got, "\n") < 2 {
+			t.Errorf("%s:\n%s, want\n%s", question, got, want)
+		}
+		url = want[strings.LastIndexByte(strings.TrimSpace(want), '\n')+1 : len(want)-1]
+	}
+	for _, verb := range [][]string{{"sql", address, "SELECT count(*) FROM pages"}, {"stats", address},
+		{"sql", address, "SELECT * FROM hosts WHERE host = 'http://a.example'"}} {
+		if out, err := command(t, verb...); err == nil || !strings.Contains(err.Error(), "captures alone") {
+			t.Errorf("%v: %s, %v", verb, out, err)
+		}
+	}
+	listed := func(page string) (captures []string) {
+		for line := range strings.Lines(page) {
+			if strings.Contains(line, "  200  ") {
+				captures = append(captures, strings.TrimPrefix(strings.TrimSpace(line), "captures "))
+			}
+		}
+		return captures
+	}
+	here, there := listed(said(t, "page", dir, url)), listed(said(t, "page", address, url))
+	if len(here) < 2 || !slices.Equal(here, there) {
+		t.Errorf("captures of %s:\n%q, want\n%q", url, there, here)
+	}
+	if out, err := command(t, "page", address, "http://a.example/none"); err == nil ||
+		!strings.Contains(err.Error(), "not in this archive") {
+		t.Errorf("a page that is not there: %s, %v", out, err)
+	}
+	want, _, _ := strings.Cut(said(t, "import", "--dir", t.TempDir(), filepath.Join(dir, "warc")), ";")
+	if got, _, _ := strings.Cut(said(t, "import", "--dir", t.TempDir(), address), ";"); got != want {
+		t.Errorf("import: %s, want %s", got, want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"henro/actors/reading"
+	"henro/actors/reading/far"
 	"henro/cmd/config"
 	"henro/master"
 	"henro/store/archive/history"
@@ -21,7 +22,8 @@ func newImportCommand() *cobra.Command {
 		Use: "import ARCHIVE...", Short: "Begin a crawl with what earlier archives tell of its pages' changes",
 		Long: `Read when earlier archives captured which page, and whether it had changed, into the state of a crawl
 that is not running, so that its estimates begin with what is known. Archives are WARC and WACZ files, CDXJ and CDX
-indexes (9 or 11 columns), CSV with the heading url,time,digest, and folders of these; .gz too. All is read before
+indexes (9 or 11 columns), CSV with the heading url,time,digest, folders of these, and
+s3://BUCKET/FOLDER; .gz too. All is read before
 anything is written: input that cannot be read changes nothing. What the crawl has visited itself keeps its own history.
 
 All pages in the archives become pages of the crawl, in scope or not, and are visited by their timetable with
@@ -52,7 +54,7 @@ func importAll(dir string, sources []string, unread func(string)) (imported mast
 	captures := history.New("", unread)
 	defer func() { err = errors.Join(err, captures.Close()) }()
 	for _, source := range sources {
-		if err := captures.Read(source); err != nil {
+		if err := far.Read(captures, source, config.FindBucket, unread); err != nil {
 			return imported, 0, err
 		}
 	}

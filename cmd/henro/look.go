@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"henro/actors/reading"
+	"henro/actors/reading/far"
 	"henro/actors/robots"
 	"henro/cmd/config"
 	"henro/messages/posted"
@@ -21,6 +22,7 @@ import (
 	"henro/messages/visible"
 	"henro/messages/weburl"
 	"henro/store"
+	"henro/store/archive/captures"
 )
 
 // look reads a crawl from its directory, or asks the process that runs it.
@@ -120,6 +122,15 @@ func newPageCommand() *cobra.Command {
 			if err := isURL(arguments[0]); err != nil {
 				return err
 			}
+			if is, err := far.In(l.dir, config.FindBucket, notesTo(cmd.ErrOrStderr()), func(a *captures.Archive) error {
+				found, err := far.Page(a, arguments[0])
+				if err != nil {
+					return err
+				}
+				return shown(cmd, found, printFar)
+			}); is {
+				return err
+			}
 			return tell(&l, cmd, "/api/page?url="+url.QueryEscape(arguments[0]),
 				func(c *reading.Crawl) (*reading.PageFound, error) { return c.Page(arguments[0]) }, printPage)
 		},
@@ -161,6 +172,14 @@ func isURL(argument string) error {
 	if _, err := weburl.Parse(argument); err != nil {
 		return config.Usage("%q is no URL: want a whole one, such as https://example.org/", argument)
 	}
+	return nil
+}
+
+// printFar says what a bucket tells of a page.
+func printFar(w io.Writer, found *reading.PageFound) error {
+	fmt.Fprintf(w, "%s\n", posted.Readable(found.Page.URL))
+	printCaptures(w, found)
+	fmt.Fprintln(w, "state     not in a bucket: its timetable, links and requisites are known where the crawl runs")
 	return nil
 }
 

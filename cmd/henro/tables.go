@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"henro/actors/reading"
+	"henro/actors/reading/far"
 	"henro/cmd/config"
+	"henro/store/archive/captures"
 	"henro/store/archive/folder"
 	"henro/store/report/tables"
 )
@@ -31,6 +33,11 @@ func (r *tableReader) register(cmd *cobra.Command) {
 func (r *tableReader) read(cmd *cobra.Command, fn func(*reading.Crawl, *tables.Source) error) (err error) {
 	if _, err := os.Stat(r.warc); r.warc != "" && err != nil {
 		return config.Usage("--warc: %v", err)
+	}
+	if is, err := far.In(r.dir, config.FindBucket, notesTo(cmd.ErrOrStderr()), func(a *captures.Archive) error {
+		return fn(nil, far.Tables(a))
+	}); is {
+		return err
 	}
 	crawl, err := r.still(cmd)
 	if err != nil {

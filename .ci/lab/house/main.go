@@ -93,6 +93,7 @@ var parsers = map[string]bool{"slave/links.Document": true}
 var rooms = map[string]int{
 	"actors/living":        1_372,
 	"actors/collect/spool": 95,
+	"actors/reading/far":   112,
 	"cmd/feed/beside":      260,
 	"cmd/proving":          140,
 	"cmd/replay/cdx":       813,
@@ -101,7 +102,7 @@ var rooms = map[string]int{
 	"cmd/watch":            480,
 	"cmd/telling":          550,
 	"cmd/watching":         580,
-	"store/report/ccindex": 184,
+	"store/report/ccindex": 280,
 	"store/report/feeds":   95,
 	"store/report/news":    900,
 	"master/changefeed":    410,

@@ -169,7 +169,7 @@ func (c *Collector) lines(path string, parse func([]byte) (cdxj.Entry, error)) e
 		return err
 	}
 	defer closer.Close()
-	return c.linesOf(in, path, parse)
+	return c.Lines(in, path, parse)
 }
 
 func (c *Collector) wacz(path string) error {
@@ -179,11 +179,12 @@ func (c *Collector) wacz(path string) error {
 	}
 	defer p.Close()
 	return p.EachIndex(func(name string, lines io.Reader) error {
-		return c.linesOf(lines, path+", "+name, cdxj.Parse)
+		return c.Lines(lines, path+", "+name, cdxj.Parse)
 	})
 }
 
-func (c *Collector) linesOf(in io.Reader, path string, parse func([]byte) (cdxj.Entry, error)) error {
+// Lines takes all captures of an index, which errors call path.
+func (c *Collector) Lines(in io.Reader, path string, parse func([]byte) (cdxj.Entry, error)) error {
 	var first error // of the lines that cannot be read
 	before := c.Taken + c.Ignored
 	err := cdxj.Each(in, parse, func(e cdxj.Entry) error {

@@ -85,25 +85,42 @@ func (x *Index) importFile(path string, unread func(what any)) (added int, err e
 		return 0, err
 	}
 	state := binary.AppendVarint(binary.AppendVarint(nil, info.Size()), info.ModTime().UnixNano())
+	return x.once(absolute, string(state), func() (int, error) {
+		f, err := os.Open(path)
+		if err != nil {
+			return 0, err
+		}
+		defer f.Close()
+		return x.importFrom(f, unread)
+	})
+}
+
+// ImportLines is Import for lines of CDXJ that are in no file; name is their source, and state tells two of its states
+// apart.
+func (x *Index) ImportLines(name, state string, lines io.Reader, unread func(what any)) (added int, err error) {
+	if _, err := x.Open(); err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, x.Close()) }()
+	return x.once(name, state, func() (int, error) { return x.importCDXJ(lines, unread) })
+}
+
+// once has a source read, unless it was read in this state already.
+func (x *Index) once(name, state string, read func() (int, error)) (added int, err error) {
 	known := false
 	if err := x.db.View(func(tx *bbolt.Tx) error {
-		known = string(tx.Bucket(sources).Get([]byte(absolute))) == string(state)
+		known = string(tx.Bucket(sources).Get([]byte(name))) == state
 		return nil
 	}); err != nil || known {
 		return 0, err
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	if added, err = x.importFrom(f, unread); err != nil {
+	if added, err = read(); err != nil {
 		return added, err
 	}
 	x.flushing.Lock()
 	defer x.flushing.Unlock()
 	return added, errors.Join(x.flush(), x.db.Update(func(tx *bbolt.Tx) error {
-		return tx.Bucket(sources).Put([]byte(absolute), state)
+		return tx.Bucket(sources).Put([]byte(name), []byte(state))
 	}))
 }
 

@@ -99,7 +99,7 @@ func Of(t *tables.Table) Shape {
 // Writer takes the rows of a table.
 type Writer interface {
 	Write(tables.Row) error
-	// Close writes what is still to be written.
+	// Close writes what is still to be written. It does not close the file.
 	Close() error
 }
 

@@ -28,20 +28,16 @@ import (
 var ErrFormat = errors.New("export")
 
 // Writer takes the rows of one table.
-type Writer interface {
-	Write(tables.Row) error
-	// Close writes what is still to be written. It does not close the file.
-	Close() error
-}
+type Writer = ccindex.Writer
 
 // streams are the formats that hold one table and can be written to a pipe.
 var streams = map[string]func(io.Writer, *tables.Table) (Writer, error){
 	"csv":     newCSV,
 	"tsv":     newTSV,
 	"jsonl":   newJSONLines,
-	"parquet": newParquet,
+	"parquet": ccindex.Parquet,
 	ccindex.Format: func(out io.Writer, table *tables.Table) (Writer, error) {
-		return ccindex.Through(table, func(t *tables.Table) (ccindex.Writer, error) { return newParquet(out, t) })
+		return ccindex.Through(table, func(t *tables.Table) (Writer, error) { return ccindex.Parquet(out, t) })
 	},
 }
 

@@ -49,8 +49,21 @@ type capture struct{ cdxj.Entry }
 func (c *capture) Value(i int) Value { return valueAt(captureColumns, c, i) }
 
 func eachCapture(s *Source, q Query, fn func(Row) error) error {
-	if s.Archive == "" {
+	if s.Archive == "" && s.Lines == nil {
 		return nil
+	}
+	var from []byte
+	if q.URL != nil {
+		u, err := weburl.Parse(*q.URL)
+		if err != nil {
+			return nil // what is no URL has no captures
+		}
+		from = []byte(cdxj.Key(u) + " ")
+	}
+	var failed error
+	visit := func(line []byte) bool { failed = captureOn(line, q, fn); return failed == nil }
+	if s.Lines != nil {
+		return errors.Join(s.Lines(string(from), visit), failed)
 	}
 	grow, err := filepath.Glob(filepath.Join(s.Archive, "*"+cdxj.Suffix+warc.OpenSuffix)) // first: none is missed
 	if err != nil {
@@ -63,14 +76,6 @@ func eachCapture(s *Source, q Query, fn func(Row) error) error {
 	if err != nil {
 		return fmt.Errorf("captures: %w", err)
 	}
-	var from []byte
-	if q.URL != nil {
-		u, err := weburl.Parse(*q.URL)
-		if err != nil {
-			return nil // what is no URL has no captures
-		}
-		from = []byte(cdxj.Key(u) + " ")
-	}
 	var indexes []string
 	for _, file := range files {
 		indexes = append(indexes, cdxj.Path(file))
@@ -81,11 +86,7 @@ func eachCapture(s *Source, q Query, fn func(Row) error) error {
 		}
 	}
 	for _, index := range indexes {
-		var failed error
-		err := cdxj.ScanFile(index, from, func(line []byte) bool {
-			failed = captureOn(line, q, fn)
-			return failed == nil
-		})
+		err := cdxj.ScanFile(index, from, visit)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w: henro check --repair makes it", err)
 		}

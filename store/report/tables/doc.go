@@ -15,6 +15,7 @@ package tables
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -212,11 +213,16 @@ func Named(name string) *Table {
 	return nil
 }
 
+// ErrNoState is returned for a table that is read from a state where there is none.
+var ErrNoState = errors.New("a bucket has the table captures alone: what a crawl knows beside them is with its master")
+
 // Source is what the tables are read from. No process may write to the state meanwhile: it is opened for reading, or a
 // copy.
 type Source struct {
 	State   *store.State
 	Archive string // folder of the WARC files and their indexes; empty: there are no captures
+	// Lines shows those of an index that begin with a prefix, where captures are not in a folder; nil: they are.
+	Lines func(prefix string, visit func(line []byte) bool) error
 	// Stops calls fn for what the hosts of a partition keep of their stop lists; nil: they keep nothing.
 	Stops  func(disk *store.Partition, fn func(Stop) error) error
 	Temp   string // folder for temporary files; empty: that of the system
@@ -228,6 +234,8 @@ type Source struct {
 func (s *Source) partitions(q Query, fn func(*store.Partition) error) error {
 	var host string
 	switch {
+	case s.State == nil:
+		return ErrNoState
 	case q.Host != nil:
 		host = *q.Host
 	case q.URL != nil:

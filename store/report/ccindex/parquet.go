@@ -1,4 +1,4 @@
-package export
+package ccindex
 
 import (
 	"io"
@@ -19,7 +19,9 @@ type parquetWriter struct {
 	spare []parquet.Value
 }
 
-func newParquet(out io.Writer, table *tables.Table) (Writer, error) {
+// Parquet returns a writer of the rows of a table to a file of Parquet, zstd, in which every column is optional. Close
+// does not close the file.
+func Parquet(out io.Writer, table *tables.Table) (Writer, error) {
 	group := ordered{Group: parquet.Group{}, table: table}
 	for i := range table.Columns {
 		group.Group[table.Columns[i].Name] = parquet.Optional(node(table.Columns[i].Kind))

@@ -1,4 +1,4 @@
-package export
+package ccindex
 
 import (
 	"io"
@@ -13,7 +13,7 @@ func (empty) Value(int) tables.Value { return tables.Value{} }
 
 // Of rows that were written only a few wait.
 func TestFewRowsOfParquetWait(t *testing.T) {
-	made, err := newParquet(io.Discard, tables.Hosts())
+	made, err := Parquet(io.Discard, tables.Hosts())
 	if err != nil {
 		t.Fatal(err)
 	}
