@@ -21,6 +21,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"google.golang.org/grpc/credentials"
+
+	"henro/messages/ticks"
 )
 
 // A key file may change while nodes run: they read it again, and from then on accept and use what it says. So the key
@@ -259,16 +261,9 @@ const readEvery = 2 * time.Second
 // Follow reads the key file again whenever it has changed, until the context ends. A file that cannot be read changes
 // nothing.
 func (k *Keys) Follow(ctx context.Context, path string, log *logrus.Entry) {
-	tick := time.NewTicker(readEvery)
-	defer tick.Stop()
 	before, _ := k.MarshalText()
 	var failed string
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range ticks.Every(ctx, readEvery) {
 		read, err := ReadKeys(path)
 		if err != nil {
 			if failed != err.Error() {

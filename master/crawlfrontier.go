@@ -116,33 +116,13 @@ func (r *crawlFrontier) restore(state *store.State) error {
 	}
 	var all []waiting
 	for _, p := range state.Partitions {
-		for after := store.HostID(0); ; {
-			records, err := p.Hosts.List(after, restoreBatch)
-			if err != nil {
-				return fmt.Errorf("restore the frontier: %w", err)
-			}
-			for i := range records {
-				record := &records[i]
-				after = record.ID
-				for next, first := store.Position(nil), true; record.Waiting > 0 &&
-					(first || next != nil); first = false {
-					found, err := p.Fresh.Of(record.ID, next, restoreBatch)
-					if err != nil {
-						return fmt.Errorf("restore the frontier: %w", err)
-					}
-					for j := range found.Entries {
-						page := &found.Entries[j].Page
-						fp := fingerprint.URL(page.URL)
-						h := r.host(record.ID, record.Name)
-						all = append(all, waiting{page.Number, frontier.Item[waits]{Key: waits{fp, record.ID},
-							Host: h.unit, Band: r.band(fp, page.Depth, page.Band)}})
-					}
-					next = found.Next
-				}
-			}
-			if len(records) < restoreBatch {
-				break
-			}
+		if err := p.EachWaiting(restoreBatch, func(host *store.HostRecord, page *store.Page) {
+			fp := fingerprint.URL(page.URL)
+			h := r.host(host.ID, host.Name)
+			all = append(all, waiting{page.Number, frontier.Item[waits]{Key: waits{fp, host.ID}, Host: h.unit,
+				Band: r.band(fp, page.Depth, page.Band)}})
+		}); err != nil {
+			return fmt.Errorf("restore the frontier: %w", err)
 		}
 	}
 	slices.SortFunc(all, func(a, b waiting) int { return cmp.Compare(a.number, b.number) })

@@ -71,24 +71,16 @@ func (f *foresight) look(ctx context.Context, now time.Time, ran time.Duration) 
 	read := figuresOfCrawl{at: now, hosts: map[store.HostID]forecast.Figures{}}
 	var hosts []forecast.Host
 	for _, disk := range f.n.state.Partitions {
-		for after := store.HostID(0); ; {
-			records, err := disk.Hosts.List(after, 1000)
+		for r, err := range disk.Hosts.InBatches(1000) {
 			if err := errors.Join(err, ctx.Err()); err != nil {
 				return nil, err
 			}
-			if len(records) == 0 {
-				break
+			if len(read.hosts) < foreseeHosts {
+				read.hosts[r.ID] = forecast.Figures{Known: r.Known, Visited: r.Visited}
 			}
-			for i := range records {
-				r := &records[i]
-				if len(read.hosts) < foreseeHosts {
-					read.hosts[r.ID] = forecast.Figures{Known: r.Known, Visited: r.Visited}
-				}
-				if r.Waiting > 0 {
-					hosts = append(hosts, f.left(r, &o.Hosts, now))
-				}
+			if r.Waiting > 0 {
+				hosts = append(hosts, f.left(r, &o.Hosts, now))
 			}
-			after = records[len(records)-1].ID
 		}
 	}
 	status, err := Ask[*Status](ctx, f.n, &StatusAsked{})

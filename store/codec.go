@@ -37,11 +37,7 @@ func unseal(key, v []byte) ([]byte, error) {
 	return v[4:], nil
 }
 
-func appendString(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
-}
-
-func appendBytes(b, s []byte) []byte {
+func appendBytes[T ~string | ~[]byte](b []byte, s T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
@@ -61,33 +57,23 @@ func (s *scanner) take(n uint64) []byte {
 	return b
 }
 
-func (s *scanner) u8() uint8 {
-	if b := s.take(1); b != nil {
-		return b[0]
+var zeros [8]byte
+
+// fixed takes n bytes, at most 8; zeros where they are not there.
+func (s *scanner) fixed(n uint64) []byte {
+	if b := s.take(n); b != nil {
+		return b
 	}
-	return 0
+	return zeros[:n]
 }
 
-func (s *scanner) u16() uint16 {
-	if b := s.take(2); b != nil {
-		return binary.LittleEndian.Uint16(b)
-	}
-	return 0
-}
+func (s *scanner) u8() uint8 { return s.fixed(1)[0] }
 
-func (s *scanner) u32() uint32 {
-	if b := s.take(4); b != nil {
-		return binary.LittleEndian.Uint32(b)
-	}
-	return 0
-}
+func (s *scanner) u16() uint16 { return binary.LittleEndian.Uint16(s.fixed(2)) }
 
-func (s *scanner) u64() uint64 {
-	if b := s.take(8); b != nil {
-		return binary.LittleEndian.Uint64(b)
-	}
-	return 0
-}
+func (s *scanner) u32() uint32 { return binary.LittleEndian.Uint32(s.fixed(4)) }
+
+func (s *scanner) u64() uint64 { return binary.LittleEndian.Uint64(s.fixed(8)) }
 
 func (s *scanner) uvarint() uint64 {
 	v, n := binary.Uvarint(s.rest)
@@ -171,7 +157,7 @@ const redirectBits = 5
 // reading the rest.
 func appendPage(b []byte, p *Page) []byte {
 	b = binary.LittleEndian.AppendUint32(b, secondsUp(p.Next))
-	b = appendString(b, p.URL)
+	b = appendBytes(b, p.URL)
 	var parts byte
 	if !p.LastVisit.IsZero() || p.Status != 0 || p.Reason != 0 || p.Timing != (Timing{}) || !p.CapturedAt.IsZero() {
 		parts |= hasVisit
@@ -222,13 +208,13 @@ func appendPage(b []byte, p *Page) []byte {
 		b = binary.LittleEndian.AppendUint64(b, p.SimHash)
 	}
 	if parts&hasETag != 0 {
-		b = appendString(b, p.ETag)
+		b = appendBytes(b, p.ETag)
 	}
 	if parts&hasModified != 0 {
 		b = binary.LittleEndian.AppendUint32(b, seconds(p.LastModified))
 	}
 	if parts&hasSays != 0 {
-		b = appendString(b, p.Says)
+		b = appendBytes(b, p.Says)
 	}
 	if parts&hasVia != 0 {
 		switch {
@@ -237,7 +223,7 @@ func appendPage(b []byte, p *Page) []byte {
 		case p.Near != "":
 			b = append(append(binary.AppendUvarint(b, uint64(1+len(p.Near))), 1), p.Near...)
 		default:
-			b = appendString(b, p.Via)
+			b = appendBytes(b, p.Via)
 		}
 	}
 	return b
@@ -384,7 +370,7 @@ func decodeCounts(key, v []byte) (counts, error) {
 
 func encodeHost(h *HostRecord) []byte {
 	b := make([]byte, 4, 64+len(h.Name)+len(h.Politeness))
-	b = appendString(b, h.Name)
+	b = appendBytes(b, h.Name)
 	b = binary.LittleEndian.AppendUint64(b, millis(h.NextAllowed))
 	b = binary.LittleEndian.AppendUint32(b, h.Flags)
 	b = binary.LittleEndian.AppendUint32(b, seconds(h.RobotsUntil))
@@ -410,12 +396,12 @@ func encodeFailures(b []byte, h *HostRecord) []byte {
 	b = binary.AppendUvarint(b, h.GivenUp)
 	b = binary.AppendUvarint(b, uint64(len(h.Errors)))
 	for _, word := range slices.Sorted(maps.Keys(h.Errors)) {
-		b = appendString(b, word)
+		b = appendBytes(b, word)
 		b = binary.AppendUvarint(b, h.Errors[word])
 	}
 	b = binary.LittleEndian.AppendUint32(b, seconds(h.Failure.At))
 	b = binary.LittleEndian.AppendUint16(b, h.Failure.Status)
-	return appendString(append(b, h.Failure.Reason), h.Failure.Says)
+	return appendBytes(append(b, h.Failure.Reason), h.Failure.Says)
 }
 
 func decodeHost(key, v []byte) (HostRecord, error) {
@@ -458,9 +444,9 @@ func encodeLease(l *Lease) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(l.Host))
 	b = binary.LittleEndian.AppendUint64(b, millis(l.Until))
 	b = binary.AppendUvarint(b, l.Seq)
-	b = appendString(b, l.HostName)
-	b = appendString(b, l.Slave)
-	b = appendString(b, l.Boot)
+	b = appendBytes(b, l.HostName)
+	b = appendBytes(b, l.Slave)
+	b = appendBytes(b, l.Boot)
 	b = appendBytes(b, l.Data)
 	return b
 }
@@ -533,7 +519,7 @@ func appendAfter(b []byte, last, s string) []byte {
 	for n < len(last) && n < len(s) && last[n] == s[n] {
 		n++
 	}
-	return appendString(binary.AppendUvarint(b, uint64(n)), s[n:])
+	return appendBytes(binary.AppendUvarint(b, uint64(n)), s[n:])
 }
 
 func (s *scanner) after(last string) string {

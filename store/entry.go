@@ -22,7 +22,7 @@ func (b *Batch) MarshalBinary() ([]byte, error) {
 	e = binary.LittleEndian.AppendUint64(e, uint64(b.now.Unix()))
 	e = binary.LittleEndian.AppendUint32(e, uint32(b.now.Nanosecond()))
 	e = binary.LittleEndian.AppendUint32(e, b.opened)
-	e = appendString(e, b.domains)
+	e = appendBytes(e, b.domains)
 	e = binary.AppendUvarint(binary.AppendUvarint(e, uint64(b.bytes)), uint64(b.records))
 	e = binary.AppendUvarint(append(e, oneIf(b.rejudge)), b.given)
 
@@ -67,10 +67,10 @@ func (b *Batch) MarshalBinary() ([]byte, error) {
 	})
 	e = binary.AppendUvarint(e, uint64(len(b.metaKeys)))
 	for i, name := range b.metaKeys {
-		e = appendBytes(append(appendString(e, name), oneIf(b.metas[i] != nil)), b.metas[i])
+		e = appendBytes(append(appendBytes(e, name), oneIf(b.metas[i] != nil)), b.metas[i])
 	}
 	e = appendAll(e, b.firsts, func(e []byte, f firstPage) []byte {
-		return appendString(appendString(append(e, oneIf(f.known), oneIf(f.claim)), f.url), f.near)
+		return appendBytes(appendBytes(append(e, oneIf(f.known), oneIf(f.claim)), f.url), f.near)
 	})
 	return e, nil
 }
@@ -199,9 +199,9 @@ func sealAs(key, v []byte) []byte {
 }
 
 func appendCandidate(e []byte, c Candidate) []byte {
-	e = appendString(appendString(e, c.URL), c.Host)
+	e = appendBytes(appendBytes(e, c.URL), c.Host)
 	e = append(e, c.Depth, c.DepthLeft, c.Band, c.Redirects, c.Requisite, byte(c.Frequency), oneIf(c.Rises))
-	return appendString(binary.AppendUvarint(e, c.From), c.Via)
+	return appendBytes(binary.AppendUvarint(e, c.From), c.Via)
 }
 
 func scanCandidate(s *scanner) Candidate {

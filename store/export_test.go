@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"unsafe"
@@ -172,3 +173,12 @@ func (p *Partition) FlipLease() error {
 }
 
 func sealed(key, b []byte) []byte { return seal(key, append(make([]byte, 4, 4+len(b)), b...)) }
+
+// Backup writes a consistent copy of the partition while it runs.
+func (p *Partition) Backup(w io.Writer) (n int64, err error) {
+	err = p.view("back up", func(tx *bbolt.Tx) error {
+		n, err = tx.WriteTo(w)
+		return err
+	})
+	return n, err
+}

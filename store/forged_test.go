@@ -744,7 +744,7 @@ func TestFilesOfAnotherPlaceDoNotOpen(t *testing.T) {
 func TestForgedValuesAreRefused(t *testing.T) {
 	key := make([]byte, 16)
 	many := binary.AppendUvarint(nil, 1<<27)
-	head := binary.LittleEndian.AppendUint64(appendString(nil, "http://a"), 0)
+	head := binary.LittleEndian.AppendUint64(appendBytes(nil, "http://a"), 0)
 	host := append(append(head, make([]byte, 8)...), many...)
 	ofLinks := func(b ...byte) []byte { return append([]byte{linksPlain}, b...) }
 	bomb := s2.Encode(nil, make([]byte, 2*maxLinksLen))

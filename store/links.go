@@ -189,7 +189,7 @@ func encodeLinks(links []outlink.Outlink) (set []byte, count int) {
 		}
 		plain = append(plain, byte(l.Kind), byte(l.Flags))
 		plain = appendAfter(plain, last, l.URL)
-		plain = appendString(plain, l.Anchor)
+		plain = appendBytes(plain, l.Anchor)
 		last = l.URL
 	}
 	if len(plain) > 128 {

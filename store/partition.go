@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -172,7 +171,7 @@ func (p *Partition) writeIdentity(tx *bbolt.Tx, domains string) error {
 	b = binary.LittleEndian.AppendUint16(b, uint16(p.index))
 	b = binary.LittleEndian.AppendUint16(b, uint16(p.of))
 	b = append(b, p.crawl[:]...)
-	b = appendString(b, domains)
+	b = appendBytes(b, domains)
 	return put(tx.Bucket(bucketMeta), identityKey, b)
 }
 
@@ -389,13 +388,4 @@ func (p *Partition) Stats() (s Stats, err error) {
 		s.Free = int64(stats.FreeAlloc)
 	}
 	return s, err
-}
-
-// Backup writes a consistent copy of the partition while it runs.
-func (p *Partition) Backup(w io.Writer) (n int64, err error) {
-	err = p.view("back up", func(tx *bbolt.Tx) error {
-		n, err = tx.WriteTo(w)
-		return err
-	})
-	return n, err
 }

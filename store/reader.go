@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"runtime/debug"
 	"sync/atomic"
@@ -147,6 +148,25 @@ func (t Hosts) List(after HostID, limit int) ([]HostRecord, error) {
 		from = append(key64(uint64(after)), 0) // the least key behind it
 	}
 	return t.list(from, limit, math.MaxInt)
+}
+
+// InBatches yields every host, size a transaction. A host that is new meanwhile may be left out. After an error, of
+// which the host is nil, nothing is yielded.
+func (t Hosts) InBatches(size int) iter.Seq2[*HostRecord, error] {
+	return func(yield func(*HostRecord, error) bool) {
+		for after, more := HostID(0), true; more; {
+			records, err := t.List(after, size)
+			if err != nil {
+				yield(nil, err)
+			}
+			for i := range records {
+				if after = records[i].ID; !yield(&records[i], nil) {
+					return
+				}
+			}
+			more = len(records) == size
+		}
+	}
 }
 
 // eachName calls fn for every host, on one snapshot.

@@ -25,6 +25,27 @@ type Waiting struct {
 	Next    Position   // go on behind this one; nil at the end
 }
 
+// EachWaiting calls fn for every page that waits, and its host, size of either a transaction. What is committed
+// meanwhile may be left out.
+func (p *Partition) EachWaiting(size int, fn func(*HostRecord, *Page)) error {
+	for h, err := range p.Hosts.InBatches(size) {
+		for next, more := Position(nil), err == nil && h.Waiting > 0; more; more = next != nil {
+			var found Waiting
+			if found, err = p.Fresh.Of(h.ID, next, size); err != nil {
+				break
+			}
+			for i := range found.Entries {
+				fn(h, &found.Entries[i].Page)
+			}
+			next = found.Next
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Of reads up to limit waiting pages of a host. Those in RetryBand have a Next to be kept.
 func (t Fresh) Of(host HostID, after Position, limit int) (w Waiting, err error) {
 	_, from := parsePosition(after)

@@ -14,6 +14,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
 	"golang.org/x/time/rate"
+
+	"henro/messages/ticks"
 )
 
 // Tracer looks into the mailboxes of one running system.
@@ -423,14 +425,7 @@ func (t *Tracer) Troubled(limit int) (stuck, growing []Row) {
 
 // Watch logs every so often which actors are stuck and which mailboxes grow, until the context ends.
 func (t *Tracer) Watch(ctx context.Context, every time.Duration, limit int) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range ticks.Every(ctx, every) {
 		stuck, growing := t.Troubled(limit)
 		t.complain("actor is stuck", stuck)
 		t.complain("mailbox grows", growing)

@@ -23,31 +23,14 @@ const (
 // restoreBands reads what waits. Pages that are tried again do not rise: they would be tried too soon.
 func restoreBands(disk *store.Partition) (*bands, error) {
 	b := &bands{make([]uint64, bandsKept)}
-	for after := store.HostID(0); ; {
-		records, err := disk.Hosts.List(after, hostBatch)
-		if err != nil {
-			return nil, fmt.Errorf("read the priorities of waiting URLs: %w", err)
+	if err := disk.EachWaiting(hostBatch, func(_ *store.HostRecord, page *store.Page) {
+		if page.Attempts == 0 {
+			b.note(page.URL, page.Band)
 		}
-		for i := range records {
-			after = records[i].ID
-			for next, first := store.Position(nil), records[i].Waiting > 0; first || next != nil; first = false {
-				found, err := disk.Fresh.Of(after, next, hostBatch)
-				if err != nil {
-					return nil, fmt.Errorf("read the priorities of waiting URLs: %w", err)
-				}
-				for j := range found.Entries {
-					page := &found.Entries[j].Page
-					if page.Attempts == 0 {
-						b.note(page.URL, page.Band)
-					}
-				}
-				next = found.Next
-			}
-		}
-		if len(records) < hostBatch {
-			return b, nil
-		}
+	}); err != nil {
+		return nil, fmt.Errorf("read the priorities of waiting URLs: %w", err)
 	}
+	return b, nil
 }
 
 // note notes the band of a URL.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -21,6 +20,7 @@ import (
 	"henro/cmd/config"
 	"henro/cmd/service"
 	"henro/master"
+	"henro/messages/ticks"
 	"henro/store/consensus"
 )
 
@@ -199,10 +199,8 @@ func (m *masters) awaitSecond(ctx context.Context, node *master.Node, end contex
 	case <-ctx.Done():
 		return
 	}
-	again := time.NewTicker(tendEvery)
-	defer again.Stop()
 	var said string
-	for {
+	for range ticks.FromNow(ctx, tendEvery) {
 		err := m.makeRoom(ctx, node)
 		if err == nil {
 			end(errSecond)
@@ -211,11 +209,6 @@ func (m *masters) awaitSecond(ctx context.Context, node *master.Node, end contex
 		if ctx.Err() == nil && err.Error() != said {
 			said = err.Error()
 			m.log.WithField("err", err).Warn("another master wants to follow and cannot yet: leading on alone")
-		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			return
 		}
 	}
 }

@@ -28,6 +28,7 @@ import (
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
+	"henro/messages/ticks"
 	"henro/store"
 	"henro/store/consensus"
 	"henro/store/fsync"
@@ -449,20 +450,13 @@ func (m *masters) attendGroup(ctx context.Context, l *consensus.Leadership,
 
 // tend cares for the other masters until the lead ends, which one that does not answer must not delay.
 func (m *masters) tend(ctx context.Context, l *consensus.Leadership) {
-	tending := time.NewTicker(tendEvery)
-	defer tending.Stop()
 	var refused string
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tending.C:
-			err := l.Tend(ctx, m.others.members())
-			if why := fmt.Sprint(err); err != nil && why != refused && ctx.Err() == nil {
-				m.log.WithField("err", err).Warn("a master is not added to the group")
-			}
-			refused = fmt.Sprint(err)
+	for range ticks.Every(ctx, tendEvery) {
+		err := l.Tend(ctx, m.others.members())
+		if why := fmt.Sprint(err); err != nil && why != refused && ctx.Err() == nil {
+			m.log.WithField("err", err).Warn("a master is not added to the group")
 		}
+		refused = fmt.Sprint(err)
 	}
 }
 

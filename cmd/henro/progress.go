@@ -20,6 +20,7 @@ import (
 	"henro/cmd/config"
 	"henro/master"
 	"henro/messages/speech"
+	"henro/messages/ticks"
 	"henro/messages/visible"
 )
 
@@ -75,23 +76,14 @@ func (p *progress) run(ctx context.Context, node *master.Node) {
 	if p.every == 0 {
 		return
 	}
-	ticker := time.NewTicker(p.every)
-	defer ticker.Stop()
 	m := meter{at: time.Now()}
-	for {
-		select {
-		case <-ctx.Done():
-			if p.live {
-				p.draw("")
-			}
-			return
-		case now := <-ticker.C:
-			s, err := master.Ask[*master.Status](ctx, node, &master.StatusAsked{})
-			if err != nil {
-				continue // the end
-			}
+	for now := range ticks.Every(ctx, p.every) {
+		if s, err := master.Ask[*master.Status](ctx, node, &master.StatusAsked{}); err == nil { // else: the end
 			p.line(s, m.rate(s, now), now)
 		}
+	}
+	if p.live {
+		p.draw("")
 	}
 }
 
@@ -130,17 +122,14 @@ func (p *progress) draw(text string) {
 // watch says how a crawl goes until the context ends, or the master does not answer any more.
 func (c *control) watch(ctx context.Context, out io.Writer, every time.Duration) error {
 	terminal, live := config.Terminal(out)
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
 	var m meter
-	for {
+	for now := range ticks.FromNow(ctx, every) {
 		var s master.Status
 		if err := c.ask(ctx, http.MethodGet, "/api/status", nil, &s); ctx.Err() != nil {
 			return nil
 		} else if err != nil {
 			return err
 		}
-		now := time.Now()
 		if live {
 			fmt.Fprint(terminal, "\x1b[H\x1b[J") // the window, empty
 			printStatus(out, &s)
@@ -148,12 +137,8 @@ func (c *control) watch(ctx context.Context, out io.Writer, every time.Duration)
 			visible.Line(progressWords(&s, m.rate(&s, now), now))); err != nil {
 			return fmt.Errorf("write a line: %w", err)
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
 	}
+	return nil
 }
 
 // progressWords says in one line how a crawl goes.

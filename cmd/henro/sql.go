@@ -15,6 +15,7 @@ import (
 
 	"henro/actors/reading"
 	"henro/cmd/config"
+	"henro/messages/ticks"
 	"henro/store/report/query"
 	"henro/store/report/tables"
 )
@@ -305,16 +306,9 @@ func whileRoom(ctx context.Context, dir string, free func(string) (uint64, error
 		return ctx, func() { stop(nil) } // a disk that does not say how much is free
 	}
 	go func() {
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				if left, err := free(dir); err == nil && left < min(sqlRoom, begun/2) {
-					stop(errNoRoom)
-				}
+		for range ticks.Every(ctx, time.Second) {
+			if left, err := free(dir); err == nil && left < min(sqlRoom, begun/2) {
+				stop(errNoRoom)
 			}
 		}
 	}()

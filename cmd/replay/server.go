@@ -24,6 +24,7 @@ import (
 	"henro/cmd/replay/cdx"
 	"henro/cmd/replay/origin"
 	"henro/cmd/replay/posts"
+	"henro/messages/ticks"
 	"henro/messages/weburl"
 	"henro/slave/charset"
 	"henro/slave/mediatype"
@@ -90,18 +91,12 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	serve(s.ServeHTTP, l.Own)
 	serve(s.captures, slices.Clone(l.Content)...)
 	group.Go(func() error {
-		tick := time.NewTicker(refreshEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				if err := s.archive.Refresh(); err != nil {
-					s.log.WithField("err", err).Warn("new files of the archive are not shown")
-				}
-			case <-inner.Done():
-				return nil
+		for range ticks.Every(inner, refreshEvery) {
+			if err := s.archive.Refresh(); err != nil {
+				s.log.WithField("err", err).Warn("new files of the archive are not shown")
 			}
 		}
+		return nil
 	})
 	return group.Wait()
 }

@@ -25,6 +25,7 @@ import (
 	"henro/actors/console"
 	"henro/actors/figures"
 	"henro/actors/floor"
+	"henro/messages/ticks"
 )
 
 // Options are those of a dashboard.
@@ -99,16 +100,9 @@ func (d *Dashboard) Run(ctx context.Context, begin func(g *errgroup.Group, what 
 
 // sample asks how the crawl goes.
 func (d *Dashboard) sample(ctx context.Context) {
-	ticker := time.NewTicker(d.o.Every)
-	defer ticker.Stop()
-	for {
+	for range ticks.FromNow(ctx, d.o.Every) {
 		if status, err := d.crawl.Status(ctx); err == nil {
 			d.history.add(floor.Now(), status)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
 		}
 	}
 }

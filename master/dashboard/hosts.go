@@ -61,18 +61,14 @@ func (d *Dashboard) readHosts(ctx context.Context) (*hostOrder, error) {
 			return nil, err
 		}
 		order.total += stats.Hosts
-		for after := store.HostID(0); len(order.rows) < d.o.Hosts; {
-			records, err := disk.Hosts.List(after, min(hostsAtOnce, d.o.Hosts-len(order.rows)))
+		for r, err := range disk.Hosts.InBatches(hostsAtOnce) {
 			if err := errors.Join(err, ctx.Err()); err != nil {
 				return nil, err
 			}
-			if len(records) == 0 {
+			if len(order.rows) == d.o.Hosts {
 				break
 			}
-			for i := range records {
-				order.rows = append(order.rows, keyOf(&records[i], &o))
-			}
-			after = records[len(records)-1].ID
+			order.rows = append(order.rows, keyOf(r, &o))
 		}
 	}
 	return order, nil

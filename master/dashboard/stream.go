@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"henro/messages/ticks"
 )
 
 // part is a piece of a page that has changed.
@@ -54,10 +56,8 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) {
 	if ms, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); err == nil {
 		out.drawn = time.UnixMilli(ms)
 	}
-	ticker := time.NewTicker(d.o.Every)
-	defer ticker.Stop()
 	var rendered time.Time
-	for {
+	for range ticks.FromNow(r.Context(), d.o.Every) {
 		if time.Since(rendered) >= v.every-d.o.Every/2 {
 			rendered = time.Now()
 			if d.render(out, about, v) != nil {
@@ -69,11 +69,6 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) {
 		}
 		if out.flush(d.o.Heartbeat) != nil {
 			return // gone, or too slow: it may come back
-		}
-		select {
-		case <-r.Context().Done():
-			return
-		case <-ticker.C:
 		}
 	}
 }

@@ -49,9 +49,9 @@ const wheelSlots = 256 // four intervals; a host with a longer rest is put into 
 
 // rankedCell is one URL in the queue of its band in its host.
 type rankedCell[K any] struct {
-	item           Item[K]
-	host           uint32
-	before, behind uint32
+	item Item[K]
+	host uint32
+	link // in its band
 }
 
 // rankedHost is one host with URLs, or at rest.
@@ -61,11 +61,9 @@ type rankedHost struct {
 	queues  []bandQueue // not empty, best band first
 	count   uint32
 	state   hostState
-	listed  uint8  // the band under which it is ready, RankedBands when it is not
-	prev    uint32 // in the list of its best band, or of its slot of the wheel
-	next    uint32
-	shorter uint32 // in the list of its count
-	longer  uint32
+	listed  uint8 // the band under which it is ready, RankedBands when it is not
+	link          // in the list of its best band, or of its slot of the wheel
+	counted link  // in the list of its count
 }
 
 // bandQueue is the waiting URLs of one band of one host.
@@ -77,7 +75,42 @@ type bandQueue struct {
 // queue is a list of cells, or of hosts, by their indexes; its zero value is empty.
 type queue struct{ head, tail uint32 }
 
+// link is a place in a list: those before and behind it, 0 for none.
+type link struct{ prev, next uint32 }
+
 func (q queue) empty() bool { return q.head == 0 }
+
+// append puts one at the end; at tells its link and those of the others.
+func (q *queue) append(n uint32, at func(uint32) *link) {
+	*at(n) = link{prev: q.tail}
+	if q.tail != 0 {
+		at(q.tail).next = n
+	} else {
+		q.head = n
+	}
+	q.tail = n
+}
+
+func (q *queue) remove(n uint32, at func(uint32) *link) {
+	l := at(n)
+	if l.prev != 0 {
+		at(l.prev).next = l.next
+	} else {
+		q.head = l.next
+	}
+	if l.next != 0 {
+		at(l.next).prev = l.prev
+	} else {
+		q.tail = l.prev
+	}
+	*l = link{}
+}
+
+func (f *Ranked[K]) inBand(c uint32) *link { return &f.cells[c].link }
+
+func (f *Ranked[K]) inList(n uint32) *link { return &f.hosts[n].link }
+
+func (f *Ranked[K]) inCount(n uint32) *link { return &f.hosts[n].counted }
 
 // hostState is the place of a host.
 type hostState uint8
@@ -164,7 +197,7 @@ func (f *Ranked[K]) open(number uint64) uint32 {
 func (f *Ranked[K]) insert(n uint32, item Item[K]) {
 	c := f.free
 	if c != 0 {
-		f.free = f.cells[c].behind
+		f.free = f.cells[c].next
 	} else {
 		c = uint32(len(f.cells))
 		f.cells = append(f.cells, rankedCell[K]{})
@@ -177,14 +210,8 @@ func (f *Ranked[K]) insert(n uint32, item Item[K]) {
 	if i == len(h.queues) || h.queues[i].band != item.Band {
 		h.queues = slices.Insert(h.queues, i, bandQueue{band: item.Band})
 	}
-	own := &h.queues[i].queue
-	f.cells[c] = rankedCell[K]{item: item, host: n, before: own.tail}
-	if own.tail != 0 {
-		f.cells[own.tail].behind = c
-	} else {
-		own.head = c
-	}
-	own.tail = c
+	f.cells[c] = rankedCell[K]{item: item, host: n}
+	h.queues[i].append(c, f.inBand)
 	f.index[item.Key] = c
 	f.recount(n, h.count+1)
 	f.settle(n)
@@ -195,31 +222,14 @@ func (f *Ranked[K]) insert(n uint32, item Item[K]) {
 func (f *Ranked[K]) recount(n uint32, count uint32) {
 	h := &f.hosts[n]
 	if h.count > 0 {
-		q := &f.byCount[h.count]
-		if h.shorter != 0 {
-			f.hosts[h.shorter].longer = h.longer
-		} else {
-			q.head = h.longer
-		}
-		if h.longer != 0 {
-			f.hosts[h.longer].shorter = h.shorter
-		} else {
-			q.tail = h.shorter
-		}
+		f.byCount[h.count].remove(n, f.inCount)
 	}
 	h.count = count
 	if count > 0 {
 		if int(count) == len(f.byCount) {
 			f.byCount = append(f.byCount, queue{})
 		}
-		q := &f.byCount[count]
-		h.shorter, h.longer = q.tail, 0
-		if q.tail != 0 {
-			f.hosts[q.tail].longer = n
-		} else {
-			q.head = n
-		}
-		q.tail = n
+		f.byCount[count].append(n, f.inCount)
 	}
 	f.longest = max(f.longest, count)
 	for f.longest > 0 && f.byCount[f.longest].empty() {
@@ -235,23 +245,12 @@ func (f *Ranked[K]) unlink(c uint32) Item[K] {
 	for h.queues[i].band != x.item.Band {
 		i++
 	}
-	own := &h.queues[i].queue
-	if x.before != 0 {
-		f.cells[x.before].behind = x.behind
-	} else {
-		own.head = x.behind
-	}
-	if x.behind != 0 {
-		f.cells[x.behind].before = x.before
-	} else {
-		own.tail = x.before
-	}
-	if own.empty() {
+	if h.queues[i].remove(c, f.inBand); h.queues[i].empty() {
 		h.queues = slices.Delete(h.queues, i, i+1)
 	}
 	f.recount(x.host, h.count-1)
 	delete(f.index, x.item.Key)
-	f.cells[c] = rankedCell[K]{behind: f.free} // lets go of what the key points to
+	f.cells[c] = rankedCell[K]{link: link{next: f.free}} // lets go of what the key points to
 	f.free = c
 	return x.item
 }
@@ -286,7 +285,7 @@ func (f *Ranked[K]) settle(n uint32) {
 		return
 	}
 	h.listed = best
-	f.append(&f.ready[best], n)
+	f.ready[best].append(n, f.inList)
 	f.readyAny |= 1 << best
 }
 
@@ -294,31 +293,10 @@ func (f *Ranked[K]) settle(n uint32) {
 func (f *Ranked[K]) unready(n uint32) {
 	h := &f.hosts[n]
 	q := &f.ready[h.listed]
-	if h.prev != 0 {
-		f.hosts[h.prev].next = h.next
-	} else {
-		q.head = h.next
-	}
-	if h.next != 0 {
-		f.hosts[h.next].prev = h.prev
-	} else {
-		q.tail = h.prev
-	}
-	if q.empty() {
+	if q.remove(n, f.inList); q.empty() {
 		f.readyAny &^= 1 << h.listed
 	}
-	h.prev, h.next, h.listed = 0, 0, RankedBands
-}
-
-// append puts a host at the end of a list.
-func (f *Ranked[K]) append(q *queue, n uint32) {
-	f.hosts[n].prev, f.hosts[n].next = q.tail, 0
-	if q.tail != 0 {
-		f.hosts[q.tail].next = n
-	} else {
-		q.head = n
-	}
-	q.tail = n
+	h.listed = RankedBands
 }
 
 // lay puts a host into the slot of the wheel after the end of its rest, or into the last one if the wheel does not
@@ -327,7 +305,7 @@ func (f *Ranked[K]) lay(n uint32) {
 	f.hosts[n].state = hostResting
 	slot := int64((f.hosts[n].askAt + f.width - 1) / f.width)
 	slot = min(max(slot, f.hand+1), f.hand+wheelSlots)
-	f.append(&f.wheel[slot%wheelSlots], n)
+	f.wheel[slot%wheelSlots].append(n, f.inList)
 	f.resting++
 }
 
@@ -344,7 +322,7 @@ func (f *Ranked[K]) turn(now time.Duration) {
 		*q = queue{}
 		for n != 0 {
 			next := f.hosts[n].next
-			f.hosts[n].prev, f.hosts[n].next = 0, 0
+			f.hosts[n].link = link{}
 			f.resting--
 			f.wake(n, now)
 			n = next

@@ -113,21 +113,8 @@ func parseSlot(k []byte) (Slot, error) {
 
 // Each calls fn for every live record, whenever due, until it returns an error.
 func Each(tx *bbolt.Tx, fn func(Ref, []byte) error) error {
-	queue, done := tx.Bucket(queueBucket), tx.Bucket(doneBucket)
-	if queue == nil || done == nil {
-		return fmt.Errorf("time queue: buckets are missing: %w", ErrDamaged)
-	}
-	c := queue.Cursor()
-	for k, _ := c.First(); k != nil; k, _ = c.Next() {
-		slot, err := parseSlot(k)
-		if err == nil {
-			err = walk(queue, done, slot, Ref{}, fn)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := Read(tx, math.MaxUint32, Ref{}, math.MaxInt, fn)
+	return err
 }
 
 // At returns the live record at a reference, nil when it has ended.

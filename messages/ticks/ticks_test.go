@@ -1,0 +1,34 @@
+package ticks_test
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"henro/messages/ticks"
+)
+
+func TestALoopTurnsUntilItsContextEnds(t *testing.T) {
+	for _, c := range []struct {
+		loop func(context.Context, time.Duration) iter.Seq[time.Time]
+		want []int // seconds
+	}{{ticks.Every, []int{2, 4, 6}}, {ticks.FromNow, []int{0, 2, 4, 6}}} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
+			defer cancel()
+			begun, got := time.Now(), []int(nil)
+			for now := range c.loop(ctx, 2*time.Second) {
+				got = append(got, int(now.Sub(begun).Seconds()))
+			}
+			if !slices.Equal(got, c.want) || time.Since(begun) != 7*time.Second {
+				t.Errorf("turned at %v seconds, and ended after %v: want %v and 7s", got, time.Since(begun), c.want)
+			}
+			for range c.loop(t.Context(), time.Second) {
+				break // whoever leaves the loop is done with it
+			}
+		})
+	}
+}
