@@ -17,6 +17,7 @@ import (
 	"henro/actors/host"
 	"henro/messages"
 	"henro/messages/outlink"
+	"henro/messages/ring"
 	"henro/store/journal"
 )
 
@@ -186,8 +187,7 @@ type fetchLog struct {
 	dir     string
 	log     *logrus.Entry
 	file    *journal.Journal // nil: it could not be opened
-	latest  []Fetch          // latest[count % latestFetches] is the next to be overwritten once it is full
-	count   int
+	latest  ring.Ring[Fetch]
 	timer   floor.Timer
 	waiting bool // lines are in memory
 	failing bool // the last write failed
@@ -195,7 +195,7 @@ type fetchLog struct {
 
 func fetchLogProps(dir string, log *logrus.Entry) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
-		return &fetchLog{dir: dir, log: log.WithField("actor", "fetches")}
+		return &fetchLog{dir: dir, latest: ring.Of[Fetch](latestFetches), log: log.WithField("actor", "fetches")}
 	})
 }
 
@@ -220,7 +220,6 @@ func (l *fetchLog) Receive(ctx actor.Context) {
 	case *fetchesDue:
 		l.waiting = false
 		l.report(l.file.Flush())
-	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		floor.Unhandled(ctx, l.log)
 	}
@@ -239,12 +238,7 @@ func (l *fetchLog) take(ctx actor.Context, m *fetchesReported) {
 }
 
 func (l *fetchLog) keep(fetch *Fetch) {
-	if len(l.latest) < latestFetches {
-		l.latest = append(l.latest, *fetch)
-	} else {
-		l.latest[l.count%latestFetches] = *fetch
-	}
-	l.count++
+	l.latest.Add(*fetch)
 	if l.file != nil {
 		l.report(l.file.Append(fetch.encode))
 	}
@@ -260,9 +254,9 @@ func (f *Fetch) encode(b *bytes.Buffer) error {
 // newest are the latest visits, the latest first.
 func (l *fetchLog) newest(m *FetchesAsked) []Fetch {
 	fetches := []Fetch{}
-	for i := l.count - 1; i >= l.count-len(l.latest) && len(fetches) < m.Most; i-- {
-		if fetch := l.latest[i%latestFetches]; !m.Failed || !fetch.Cause.IsZero() {
-			fetches = append(fetches, fetch)
+	for fetch := range l.latest.Backward() {
+		if len(fetches) < m.Most && (!m.Failed || !fetch.Cause.IsZero()) {
+			fetches = append(fetches, *fetch)
 		}
 	}
 	return fetches

@@ -201,7 +201,6 @@ func (m *Master) Receive(ctx actor.Context) {
 		m.drawTasks(ctx)
 		m.lend(ctx, &lending.Tick{Storing: m.course.Storing()})
 	case *actor.DeadLetterResponse: // the actor of a slave is gone: its leases end by themselves
-	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		floor.Unhandled(ctx, m.log)
 	}

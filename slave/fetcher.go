@@ -125,7 +125,6 @@ func (f *Fetcher) Receive(ctx actor.Context) {
 		f.start(ctx)
 	case *actor.Stopping, *actor.Restarting:
 		f.stop() // the request under way too, before another can be made
-	case actor.SystemMessage, actor.AutoReceiveMessage:
 	case *renew, *finish, *parsed, *fetched, *goOn:
 		if !f.finished {
 			f.hear(ctx)

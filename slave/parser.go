@@ -100,7 +100,6 @@ func (p *Parser) Receive(ctx actor.Context) {
 	case *choose:
 		p.chosen = false
 		p.choose(ctx)
-	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		floor.Unhandled(ctx, p.log)
 	}

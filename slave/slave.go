@@ -216,7 +216,6 @@ func (s *Slave) Receive(ctx actor.Context) {
 		counts.Leases, counts.Unstored, counts.Master = len(s.leases), s.window.used(), s.bond.boot()
 		ctx.Respond(&counts)
 	case *actor.DeadLetterResponse: // the master is gone: everything is sent again to the next
-	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		floor.Unhandled(ctx, s.log)
 	}

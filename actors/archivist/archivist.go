@@ -136,7 +136,6 @@ func (a *Archivist) Receive(ctx actor.Context) {
 		a.group.Stop()
 	case *actor.Stopped:
 		a.finish(ctx)
-	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		floor.Unhandled(ctx, a.log)
 	}

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"henro/messages/ring"
 )
 
 // Tail keeps the last lines of the log. It is a hook of a logger, and never waits for a reader.
 type Tail struct {
 	mu    sync.Mutex
-	lines []Line // lines[seq % len] once full
+	lines ring.Ring[Line]
 	seq   uint64
 }
 
@@ -35,7 +37,7 @@ const (
 )
 
 // NewTail returns a tail, to be added to a logger as a hook.
-func NewTail() *Tail { return &Tail{lines: make([]Line, 0, tailLines)} }
+func NewTail() *Tail { return &Tail{lines: ring.Of[Line](tailLines)} }
 
 // Levels are those that are worth a look from afar.
 func (*Tail) Levels() []logrus.Level { return logrus.AllLevels[:logrus.InfoLevel+1] }
@@ -53,11 +55,7 @@ func (t *Tail) Fire(entry *logrus.Entry) error {
 	defer t.mu.Unlock()
 	t.seq++
 	line.Seq = t.seq
-	if len(t.lines) < tailLines {
-		t.lines = append(t.lines, line)
-	} else {
-		t.lines[(t.seq-1)%tailLines] = line
-	}
+	t.lines.Add(line)
 	return nil
 }
 
@@ -70,8 +68,10 @@ func (t *Tail) After(seq uint64, most int) []Line {
 	defer t.mu.Unlock()
 	first := max(seq, t.seq-min(t.seq, uint64(cmp.Or(min(most, tailLines), tailLines))))
 	lines := make([]Line, 0, t.seq-min(first, t.seq))
-	for i := first; i < t.seq; i++ {
-		lines = append(lines, t.lines[i%tailLines])
+	for line := range t.lines.All() {
+		if line.Seq > first {
+			lines = append(lines, line)
+		}
 	}
 	return lines
 }

@@ -64,8 +64,13 @@ type unhandled struct {
 	message       any
 }
 
-// Unhandled notes that an actor does not know the message that it was given: in the log, the counts and the trace.
+// Unhandled notes that an actor does not know the message that it was given, if that is not one of protoactor's own: in
+// the log, the counts and the trace.
 func Unhandled(ctx actor.Context, log *logrus.Entry) {
+	switch ctx.Message().(type) {
+	case actor.SystemMessage, actor.AutoReceiveMessage:
+		return
+	}
 	sender := ctx.Sender()
 	log.WithFields(logrus.Fields{"message": messageName(ctx.Message()),
 		"sender": pidName(sender)}).Warn("unknown message")

@@ -1,6 +1,7 @@
 package floor
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -22,6 +23,13 @@ type Crash struct {
 	Actor, Sender, Message string
 	Reason                 any
 	Stack                  string // below the panic, at most 4 kB
+}
+
+// Need panics with an error, and what was done, for an actor that can do nothing else until it is restarted.
+func Need(err error, doing string, values ...any) {
+	if err != nil {
+		panic(fmt.Errorf(doing+": %w", append(values, err)...))
+	}
 }
 
 // Guard is deferred by goroutines that are no actors, since nothing supervises them: their panic ends the process, as

@@ -15,6 +15,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"golang.org/x/time/rate"
 
+	"henro/messages/ring"
 	"henro/messages/ticks"
 )
 
@@ -42,8 +43,7 @@ type Tracer struct {
 
 	mu     sync.Mutex
 	follow []*Follower
-	ring   []TraceEvent // latest events, ring[at] is the next to be overwritten once it is full
-	at     int
+	latest ring.Ring[TraceEvent]
 
 	boxesMu sync.Mutex
 	boxes   box // head of the ring list of all boxes
@@ -75,7 +75,7 @@ func NewTracer(o TracerOptions) *Tracer {
 	if o.About == nil {
 		o.About = About
 	}
-	t := &Tracer{o: o, panics: rate.NewLimiter(1, 5), kinds: map[string]*kindSum{}}
+	t := &Tracer{o: o, latest: ring.Of[TraceEvent](o.Ring), panics: rate.NewLimiter(1, 5), kinds: map[string]*kindSum{}}
 	t.boxes.next, t.boxes.prev = &t.boxes, &t.boxes
 	return t
 }
@@ -163,10 +163,7 @@ func (s *sink) wants(t *Tracer, message any) bool {
 func (t *Tracer) Recent() []TraceEvent {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.ring) < t.o.Ring {
-		return slices.Clone(t.ring)
-	}
-	return append(slices.Clone(t.ring[t.at:]), t.ring[:t.at]...)
+	return slices.Collect(t.latest.All())
 }
 
 // Follower receives events as they happen.
@@ -313,12 +310,7 @@ func (t *Tracer) emit(w *watch, mask uint64, message any, e TraceEvent) {
 func (t *Tracer) keep(e TraceEvent) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.ring) < t.o.Ring {
-		t.ring = append(t.ring, e)
-		return
-	}
-	t.ring[t.at] = e
-	t.at = (t.at + 1) % t.o.Ring
+	t.latest.Add(e)
 }
 
 // pidWord is an actor's name, with its address when that is another process.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"google.golang.org/protobuf/proto"
 
 	"henro/messages"
 )
@@ -236,12 +237,8 @@ func ReadTraces(ctx context.Context, system *actor.ActorSystem, asked *messages.
 	defer system.Root.Stop(reader)
 	pids := nodes()
 	ask := func(forNs int64) {
-		again := &messages.TraceAsked{
-			Id: asked.Id, Actor: asked.Actor, Message: asked.Message, About: asked.About, Url: asked.Url,
-			Every:  asked.Every,
-			Recent: asked.Recent, Rows: asked.Rows, Lines: asked.Lines,
-			ForNs: forNs,
-		}
+		again := proto.CloneOf(asked)
+		again.ForNs = forNs
 		for _, pid := range pids {
 			system.Root.RequestWithCustomSender(pid, again, reader)
 		}

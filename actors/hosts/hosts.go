@@ -122,7 +122,6 @@ func (h *Hosts) Receive(ctx actor.Context) {
 		h.takeUp(ctx, m.host)
 	case *moreHosts:
 		h.list(ctx)
-	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		floor.Unhandled(ctx, h.log)
 	}

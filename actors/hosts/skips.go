@@ -51,7 +51,6 @@ func (s *Skips) Receive(ctx actor.Context) {
 	case *skipsDue:
 		s.waiting = false
 		s.report(s.file.Flush())
-	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		floor.Unhandled(ctx, s.log)
 	}

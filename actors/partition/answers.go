@@ -21,9 +21,7 @@ func (p *Partition) restoreHost(ctx actor.Context, m *protocol.HostAsked) {
 	if answer.Record, err = hostOf(p.disk, id, m.Host); err == nil {
 		answer.Notes, err = notesOf(p.disk, m)
 	}
-	if err != nil {
-		panic(fmt.Errorf("restore host %s: %w", m.Host, err))
-	}
+	floor.Need(err, "restore host %s", m.Host)
 	if lease, ok := p.open[id]; ok {
 		answer.Lease = &lease
 	}
@@ -64,9 +62,7 @@ func (p *Partition) loadPages(ctx actor.Context, m *protocol.PagesAsked) {
 		answer.Due, err = p.due.entries(p.disk, id, 0, m.Due)
 		answer.DueCount = p.due.count(id)
 	}
-	if err != nil {
-		panic(fmt.Errorf("load pages of %s: %w", m.Host, err))
-	}
+	floor.Need(err, "load pages of %s", m.Host)
 	if p.steering.Ranks != nil && len(answer.Entries) > m.Limit {
 		answer.Entries = p.steering.best(answer.Entries, m.Limit)
 	}
@@ -118,9 +114,7 @@ func (p *Partition) loadEntries(ctx actor.Context, m *protocol.EntriesAsked) {
 
 func (p *Partition) listHosts(ctx actor.Context, m *protocol.WaitingHostsAsked) {
 	records, err := p.disk.Hosts.List(m.After, hostBatch)
-	if err != nil {
-		panic(fmt.Errorf("list hosts: %w", err))
-	}
+	floor.Need(err, "list hosts")
 	answer := &protocol.WaitingHostsReported{Partition: p.index}
 	for i := range records {
 		if _, lent := p.open[records[i].ID]; lent || records[i].Waiting > 0 || p.due.count(records[i].ID) > 0 {

@@ -23,9 +23,7 @@ func (p *Partition) openDue(ctx actor.Context, asked bool) {
 	d, now, more := &p.due, floor.Now(), false
 	if d.open(now, asked) {
 		entries, after, err := p.disk.Due(d.until, d.after, dueBatch)
-		if err != nil {
-			panic(fmt.Errorf("read due pages: %w", err))
-		}
+		floor.Need(err, "read due pages")
 		more = len(entries) == dueBatch
 		d.read(slices.DeleteFunc(entries, func(e store.Entry) bool { return p.round.passesOver(&e.Page) }), after)
 	}
@@ -61,9 +59,7 @@ func (p *Partition) awaitDue(ctx actor.Context) {
 // as the Host may fail.
 func (p *Partition) giveOverflow(ctx actor.Context, m *protocol.OverflowAsked) {
 	entries, err := p.due.entries(p.disk, store.IDOf(m.Host), m.Keep, m.Limit)
-	if err != nil {
-		panic(fmt.Errorf("read due pages of %s: %w", m.Host, err))
-	}
+	floor.Need(err, "read due pages of %s", m.Host)
 	ctx.Respond(&protocol.OverflowLoaded{Entries: entries})
 	if p.due.room() {
 		ctx.Send(ctx.Self(), &openDue{})

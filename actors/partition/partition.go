@@ -214,7 +214,6 @@ func (p *Partition) Receive(ctx actor.Context) {
 		if err := p.disk.Fresh.Check(); err != nil {
 			panic(err)
 		}
-	case actor.SystemMessage, actor.AutoReceiveMessage:
 	default:
 		floor.Unhandled(ctx, p.log)
 	}
@@ -242,18 +241,14 @@ func (p *Partition) start(ctx actor.Context) {
 	if p.totals, err = totalsOf(p.disk); err == nil {
 		p.stats, err = p.disk.Stats()
 	}
-	if err != nil {
-		panic(fmt.Errorf("read the statistics: %w", err))
-	}
+	floor.Need(err, "read the statistics")
 	if p.steering.Rising {
 		if p.intake.bands, err = restoreBands(p.disk); err != nil {
 			panic(err)
 		}
 	}
 	leases, err := p.disk.Leases.All()
-	if err != nil {
-		panic(fmt.Errorf("read the leases: %w", err))
-	}
+	floor.Need(err, "read the leases")
 	p.open = make(map[store.HostID]store.Lease, len(leases))
 	for _, lease := range leases {
 		p.open[lease.Host] = lease
@@ -523,9 +518,7 @@ func (p *Partition) deliver(ctx actor.Context) {
 		return
 	}
 	parcels, err := p.disk.Outbox.Within(parcelBatch, parcelBytes)
-	if err != nil {
-		panic(fmt.Errorf("send parcels: %w", err))
-	}
+	floor.Need(err, "send parcels")
 	to := p.intake.outbox.post(parcels)
 	for owner, peer := range p.peers {
 		if len(to[owner]) > 0 {
@@ -540,9 +533,7 @@ func (p *Partition) relax(ctx actor.Context) {
 		return
 	}
 	relaxations, err := p.disk.Relaxations.First(relaxationBatch)
-	if err != nil {
-		panic(fmt.Errorf("judge links again: %w", err))
-	}
+	floor.Need(err, "judge links again")
 	found := map[string]*protocol.RelaxationsFound{}
 	for _, r := range relaxations {
 		host := weburl.HostOf(r.URL)

@@ -15,12 +15,7 @@ func NewManCommand() *cobra.Command {
 		Use: "man DIR", Short: "Write man pages of the program and its commands", Hidden: true,
 		Long: `Write a man page of the program and of each of its commands into a directory. The date in them is that of
 SOURCE_DATE_EPOCH, if the environment has it.`,
-		Args: func(_ *cobra.Command, arguments []string) error {
-			if len(arguments) != 1 {
-				return Usage("which directory? For example man/man1, in a folder of MANPATH")
-			}
-			return nil
-		},
+		Args: Takes(1, 1, "which directory? For example man/man1, in a folder of MANPATH"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			if err := os.MkdirAll(arguments[0], 0o755); err != nil {
 				return Usage("%v", err)
