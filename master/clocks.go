@@ -28,16 +28,6 @@ const (
 	UnitDomain Unit = "domain" // those of one registrable domain
 )
 
-// ParseUnit reads a unit by name.
-func ParseUnit(name string) (Unit, error) {
-	for _, u := range []Unit{UnitHost, UnitIP, UnitDomain} {
-		if string(u) == name {
-			return u, nil
-		}
-	}
-	return "", fmt.Errorf("politeness %q: want host, ip or domain", name)
-}
-
 const (
 	namesAtOnce = 64               // names looked up side by side
 	nameTimeout = 30 * time.Second // for one name: the resolver's own timeout is shorter
@@ -142,8 +132,8 @@ func (u Unit) clocksOf(lookup Lookup, host string) []string {
 
 // validateUnit says what makes no sense in the choice of a unit.
 func (o *Options) validateUnit() error {
-	if _, err := ParseUnit(string(o.Unit)); err != nil {
-		return err
+	if !slices.Contains([]Unit{UnitHost, UnitIP, UnitDomain}, o.Unit) {
+		return fmt.Errorf("politeness %q: want host, ip or domain", o.Unit)
 	}
 	if o.Unit == UnitIP && o.Lookup == nil {
 		return errors.New("politeness ip: the addresses of names must be known before they are lent, and there is " +

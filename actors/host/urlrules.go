@@ -17,7 +17,7 @@ import (
 // URLRules say what is made of differences between URLs that do not change the page (package urlrules).
 type URLRules uint8
 
-// What is made of them.
+// What is made of them: by --url-rules off, learn, apply.
 const (
 	NoURLRules    URLRules = iota
 	LearnURLRules          // rules are learnt from them
@@ -33,15 +33,6 @@ const (
 	// ruledLeast is how many tasks a lease is filled up to with URLs that may be duplicates
 	ruledLeast = 16
 )
-
-// ParseURLRules reads off, learn or apply.
-func ParseURLRules(word string) (URLRules, error) {
-	at := slices.Index([]string{"off", "learn", "apply"}, word)
-	if at < 0 {
-		return 0, fmt.Errorf("%q: want off, learn or apply", word)
-	}
-	return URLRules(at), nil
-}
 
 // ruleRoom are the URL rules of the host. Beside their note there is one, under another name, for each page that was
 // visited: its form, by the fingerprint of its URL and of the URL's key.

@@ -2,17 +2,19 @@ package config
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// words are the values of the flags that take one of a few; the meaning of each flag names them.
+// words are the values of the flags that take one of a few.
 var words = map[string][]string{
 	"scope":      {"host", "domain", "prefix", "any"},
 	"profile":    {"polite", "archive"},
 	"politeness": {"host", "ip", "domain"},
 	"mime":       {"all", "html"},
+	"browser":    {"off", "auto", "all"},
 	"near":       {"off", "mark"},
 	"url-rules":  {"off", "learn", "apply"},
 	"sitemaps":   {"auto", "on", "off"},
@@ -23,6 +25,17 @@ var words = map[string][]string{
 	"order":      {"breadth", "inlinks", "opic"},
 	"log-level":  {"error", "warn", "info", "debug", "trace"},
 	"progress":   {"auto", "off"},
+}
+
+// checkWords refuses other values. That of log-level may be any that logrus knows.
+func checkWords(flags *pflag.FlagSet) (err error) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		may := words[f.Name]
+		if may != nil && f.Name != "log-level" && !slices.Contains(may, f.Value.String()) && err == nil {
+			err = Usage("--%s %q: want %s", f.Name, f.Value, strings.Join(may, ", "))
+		}
+	})
+	return err
 }
 
 // complete lets a shell complete the values of flags: one of a few words, or a directory.

@@ -68,6 +68,7 @@ type Crawl struct {
 	Parallel     []string
 	Behaviour    []string
 	Near         string
+	Mime         string
 	URLRules     string
 	Aliases      string
 	PageBudget   int
@@ -111,7 +112,7 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 		"longest rest of a failing host that the crawl waits for; if the host asks for more, its pages are given up. "+
 			"0 is no limit, and there is none with --continuous")
 	c.Fetch = o.Fetch
-	fetchFlags(f, c.Fetch, &c.AllowPrivate)
+	fetchFlags(f, c.Fetch, &c.AllowPrivate, &c.Mime)
 	f.StringArrayVar(&c.Behaviour, "behaviour", nil, "a script that is run in the pages of HOST when they are "+
 		"rendered, behind what scrolls and unfolds them: `HOST=FILE`, with HOST as for --cookies (repeatable)")
 	c.Admission = o.Hosts.Admission
@@ -185,11 +186,13 @@ const taskURLs = 3
 // Options makes the options of the master out of the flags. It touches nothing but the stop list file.
 func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	o := master.DefaultOptions()
-	mode, err := scope.ParseMode(c.Scope)
-	if err != nil {
-		return o, Usage("--scope: %v", err)
+	if err := checkWords(flags); err != nil {
+		return o, err
 	}
+	mode, err := scope.ParseMode(c.Scope)
 	switch {
+	case err != nil:
+		return o, Usage("--scope: %v", err)
 	case c.Delay < 0:
 		return o, Usage("--delay %v: want 0 or more", c.Delay)
 	case c.Delay == 0 && !c.AllowPrivate.Any() && !c.OwnHosts:
@@ -207,7 +210,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if err := errors.Join(checkFetch(o.Fetch), checkSecrets(o.Fetch, c.Politeness)); err != nil {
 		return o, err
 	}
-	o.Fetch.UserAgent, o.Fetch.Operator = UserAgent(c.Contact), c.Contact
+	o.Fetch.UserAgent, o.Fetch.Operator, o.Fetch.HtmlOnly = UserAgent(c.Contact), c.Contact, c.Mime == "html"
 	portals, err := readLines(c.StopList)
 	if err != nil {
 		return o, Usage("--stop-list: %v", err)
@@ -251,7 +254,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	o.Hosts.Revisit, o.Hosts.Relief = c.Revisit, politeness.Optimal
 	if err := o.Hosts.Revisit.Objective.Set(c.Relief); err != nil {
 		if o.Hosts.Relief, err = politeness.ParseRelief(c.Relief); err != nil {
-			return o, Usage("--relief: %v; or freshness or age", err)
+			return o, Usage("--relief: %v", err)
 		}
 	}
 	if o.Hosts.Revisit.Min < time.Minute {
@@ -260,27 +263,9 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if err := o.Hosts.Revisit.Validate(); err != nil {
 		return o, Usage("--revisit-…, --aim: %v", err)
 	}
-	switch c.Sitemaps {
-	case "auto":
-		o.Hosts.Sitemaps = c.Continuous
-	case "on", "off":
-		o.Hosts.Sitemaps = c.Sitemaps == "on"
-	default:
-		return o, Usage("--sitemaps %q: want auto, on or off", c.Sitemaps)
-	}
-	if o.Unit, err = master.ParseUnit(c.Politeness); err != nil {
-		return o, Usage("--politeness: %v", err)
-	}
-	if o.Hosts.URLRules, err = host.ParseURLRules(c.URLRules); err != nil {
-		return o, Usage("--url-rules %v", err)
-	}
-	if o.Hosts.Aliases = c.Aliases == "mark"; c.Aliases != "mark" && c.Aliases != "off" {
-		return o, Usage("--aliases %q: want off or mark; henro host alias http://www.example.org=https://example.org "+
-			"has one host visited at another", c.Aliases)
-	}
-	if o.Fetch.Near = c.Near == "mark"; c.Near != "mark" && c.Near != "off" {
-		return o, Usage("--near %q: want off or mark", c.Near)
-	}
+	o.Hosts.Sitemaps = c.Sitemaps == "on" || c.Sitemaps == "auto" && c.Continuous
+	o.Unit, o.Hosts.Aliases, o.Fetch.Near = master.Unit(c.Politeness), c.Aliases == "mark", c.Near == "mark"
+	o.Hosts.URLRules = host.URLRules(slices.Index(words["url-rules"], c.URLRules))
 	if !o.Fetch.Near && !o.Hosts.Aliases {
 		o.Store.Contents = 0
 	}

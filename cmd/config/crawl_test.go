@@ -54,7 +54,7 @@ func TestEverySettingOfTheTimetableIsReachable(t *testing.T) {
 		"--revisit-max=-7d":         "no span",
 		"--aim=0":                   "aim 0",
 		"--aim=NaN":                 "aim NaN",
-		"--relief=speed":            "or freshness or age",
+		"--relief=speed":            "freshness, age",
 		"--estimator=eq5":           "want drift",
 		"--revisit-max=99999999999": "no span",
 	} {

@@ -19,7 +19,7 @@ import (
 
 // fetchFlags adds a flag for each of the rules by which slaves fetch and archive pages, with its value as it is for a
 // default. The rules go to every slave as they are.
-func fetchFlags(f *pflag.FlagSet, r *messages.FetchRules, private *Networks) {
+func fetchFlags(f *pflag.FlagSet, r *messages.FetchRules, private *Networks, mime *string) {
 	f.DurationVar((*time.Duration)(&r.FetchTimeoutNs), "fetch-timeout", time.Duration(r.FetchTimeoutNs),
 		"hard total time of one fetch, from dial to last byte; a slave may be silent for as long, 6s to 1m, before "+
 			"its hosts are given to others")
@@ -40,7 +40,7 @@ func fetchFlags(f *pflag.FlagSet, r *messages.FetchRules, private *Networks) {
 	f.StringArrayVar(&r.Languages, "lang", nil,
 		"archive pages in this language only, for example ja, and those whose language is unknown (repeatable)")
 	f.BoolVar(&r.Http1, "http1", false, "do not offer HTTP/2: every capture has the exact bytes that came")
-	f.Var((*mimes)(&r.HtmlOnly), "mime", "what to archive of the pages visited: all, or html")
+	f.StringVar(mime, "mime", "all", "what to archive of the pages visited: all, or html")
 	f.StringVar(&r.Browser, "browser", "off",
 		"run the scripts of pages in Chromium, on what is archived: off, auto (where they are needed: a sample of "+
 			"each kind of page shows it) or all")
@@ -65,9 +65,6 @@ func checkFetch(r *messages.FetchRules) error {
 			return Usage("--lang %q: want the code of a language, such as ja", lang)
 		}
 		r.Languages[i] = base.String() // ISO 639-1 where it has one: jpn is ja
-	}
-	if r.Browser != "off" && r.Browser != "auto" && r.Browser != "all" {
-		return Usage("--browser %q: want off, auto or all", r.Browser)
 	}
 	for _, text := range r.Render {
 		if _, err := regexp.Compile(text); err != nil {
@@ -99,25 +96,3 @@ func behaviours(given []string) (scripts []*messages.Header, err error) {
 	}
 	return scripts, nil
 }
-
-// mimes says whether HTML alone is archived.
-type mimes bool
-
-// Set reads all or html.
-func (m *mimes) Set(text string) error {
-	if text != "all" && text != "html" {
-		return errors.New("want all or html")
-	}
-	*m = text == "html"
-	return nil
-}
-
-// String writes all or html.
-func (m *mimes) String() string {
-	if *m {
-		return "html"
-	}
-	return "all"
-}
-
-func (*mimes) Type() string { return "string" }

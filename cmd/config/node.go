@@ -248,14 +248,6 @@ func (r *Run) Register(f *pflag.FlagSet) {
 	f.StringVar(&r.Config, "config", "", "settings `FILE` (default henro.yaml, if there is one)")
 }
 
-// CheckProgress says whether the word is one of those known.
-func (r *Run) CheckProgress() error {
-	if r.Progress != "auto" && r.Progress != "off" {
-		return Usage("--progress %q: want auto or off", r.Progress)
-	}
-	return nil
-}
-
 // Check says which flag makes no sense.
 func (w *Work) Check() error {
 	switch {

@@ -5,7 +5,6 @@
 package embedded
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +58,7 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []read
 	if err != nil {
 		return none, err
 	}
-	if err := cmp.Or(s.Work.Check(), s.Run.CheckProgress()); err != nil {
+	if err := s.Work.Check(); err != nil {
 		return none, err
 	}
 	endNames, err := s.Crawl.Names(&o)
