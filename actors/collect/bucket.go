@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -31,6 +32,8 @@ type Bucket struct {
 	// Piece is what one request carries, and what is repeated when it fails, in bytes. Default 16 MB; S3 wants 5 MB at
 	// least, and takes 10,000.
 	Piece int64
+	// Brought is told of each WARC file that is there whole with all that belongs to it; nil: nobody is.
+	Brought func()
 
 	bucket.Where
 	core *minio.Core
@@ -40,7 +43,7 @@ type Bucket struct {
 func NewBucket(where bucket.Where) (*Bucket, error) {
 	core, err := minio.NewCore(where.Endpoint, &minio.Options{Creds: where.Credentials, Secure: where.Secure,
 		Region: where.Region, MaxRetries: 1}) // the Sender waits and tries again, and says so
-	return &Bucket{16 << 20, where, core}, err
+	return &Bucket{Piece: 16 << 20, Where: where, core: core}, err
 }
 
 // Check asks for what Bring needs. An error that the store itself gives, and that waiting does not mend, is ErrRefused.
@@ -62,7 +65,7 @@ func (b *Bucket) Check(ctx context.Context) error {
 const digestKey = "Henro-Sha256"
 
 // Bring is that of a Place. A WARC file's index comes behind it, since nobody reads the file whole to make one there,
-// and the digests of both at last: whoever reads the bucket sees by these that both are whole.
+// and its table, and the digests of both at last: whoever reads the bucket sees by these that all is whole.
 func (b *Bucket) Bring(ctx context.Context, file *File) error {
 	if err := b.bring(ctx, file); err != nil {
 		return err
@@ -72,14 +75,40 @@ func (b *Bucket) Bring(ctx context.Context, file *File) error {
 	if err == nil {
 		defer index.here.Close()
 		index.made, seal = true, seal+bucket.Seal(index.SHA256, index.Name)
-		err = b.bring(ctx, index)
+		if err = b.table(ctx, index); err == nil {
+			err = b.bring(ctx, index)
+		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	sum := sha256.Sum256([]byte(seal))
-	return b.bring(ctx, &File{ReaderAt: strings.NewReader(seal), Name: file.Name + bucket.SealSuffix,
+	err = b.bring(ctx, &File{ReaderAt: strings.NewReader(seal), Name: file.Name + bucket.SealSuffix,
 		Size: int64(len(seal)), SHA256: hex.EncodeToString(sum[:]), made: true})
+	if err == nil && b.Brought != nil {
+		b.Brought()
+	}
+	return err
+}
+
+// table brings the captures of an index as Parquet before it, unless it is there: then a greater table may have them.
+func (b *Bucket) table(ctx context.Context, index *File) error {
+	whole, err := b.compare(ctx, path.Join(b.Prefix, index.Name), index)
+	if err != nil || whole {
+		return b.explain(err)
+	}
+	to := index.here.Name() + ".parquet"
+	defer os.Remove(to)
+	if err := bucket.WriteTable(to, index.here.Name()); err != nil {
+		return err
+	}
+	table, err := open(to, b.TableName(index.Name))
+	if err != nil {
+		return err
+	}
+	defer table.here.Close()
+	table.made = true
+	return b.bring(ctx, table)
 }
 
 func (b *Bucket) bring(ctx context.Context, file *File) error {

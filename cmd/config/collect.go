@@ -134,6 +134,20 @@ func (c *Collect) bucket(ctx context.Context, log *logrus.Entry) (collect.Place,
 	if err != nil {
 		return nil, err
 	}
+	keeper, err := bucket.NewKeeper(where)
+	if err != nil {
+		return nil, err
+	}
+	place.Brought = keeper.Brought
+	go keeper.Run(ctx, func(done bucket.Added, err error) {
+		if log := log.WithField("err", err); errors.Is(err, bucket.ErrHeld) || errors.Is(err, bucket.ErrLost) {
+			log.Debug("another node keeps the index of the bucket")
+		} else if err != nil && ctx.Err() == nil {
+			log.Warn("the index of the bucket is not kept up; readers read the files that it does not have")
+		} else if err == nil {
+			log.WithFields(logrus.Fields{"files": done.Files, "parts": done.Parts}).Info("files came into the index")
+		}
+	})
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if err := place.Check(ctx); errors.Is(err, collect.ErrRefused) {

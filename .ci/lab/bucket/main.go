@@ -29,9 +29,11 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/parquet-go/parquet-go"
 
 	"henro/.ci/lab/process"
 	"henro/master"
+	"henro/store/archive/bucket"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
 )
@@ -286,12 +288,72 @@ func (l *lab) judge() error {
 		return err
 	}
 	fmt.Printf("bucket    %d records, none in two objects; %d lines of indexes, none twice\n", records, captures)
-	for _, arguments := range [][]string{{"check", l.path("crawl")}, {"check", archive}} {
+	if err := l.tables(captures, 2); err != nil { // those of a pass that was cut off are there twice
+		return err
+	}
+	for _, arguments := range [][]string{{"check", l.path("crawl")}, {"check", archive}, {"check", "--repair", archive},
+		{"check", archive}} {
 		out, err := exec.CommandContext(l.ctx, l.bin+"/henro", arguments...).CombinedOutput()
 		fmt.Printf("henro %s\n%s", strings.Join(arguments, " "), indent(out))
-		if err != nil || !bytes.HasSuffix(out, []byte("clean\n")) {
+		if err != nil || len(arguments) == 2 && !bytes.HasSuffix(out, []byte("clean\n")) {
 			return fmt.Errorf("henro %v: %w", arguments, err)
 		}
+	}
+	return l.tables(captures, 1)
+}
+
+// tables reads the index and the Parquet of the bucket, by clients of others: every capture must be in a table, at most
+// so many times.
+func (l *lab) tables(captures, most int) error {
+	client, err := minio.New(l.at, &minio.Options{Creds: credentials.NewStaticV4(key, secret, ""), Region: "us-east-1"})
+	if err != nil {
+		return err
+	}
+	read := func(name string) []byte {
+		o, err := client.GetObject(l.ctx, bucketName, name, minio.GetObjectOptions{})
+		if err != nil {
+			return nil
+		}
+		defer o.Close()
+		data, _ := io.ReadAll(o)
+		return data
+	}
+	var index struct{ Parts []bucket.Part }
+	if text := read(folder + "/" + bucket.IndexName); len(text) > 0 {
+		if err := json.Unmarshal(text, &index); err != nil {
+			return err
+		}
+	}
+	indexed := 0
+	for _, p := range index.Parts {
+		indexed += len(p.Files)
+	}
+	type place struct {
+		File   string `parquet:"warc_filename,optional"`
+		Offset int64  `parquet:"warc_record_offset,optional"`
+	}
+	rows, files := map[place]int{}, 0
+	for o := range client.ListObjects(l.ctx, bucketName, minio.ListObjectsOptions{Recursive: true,
+		Prefix: folder + "/" + bucket.TablesFolder + "/crawl=" + folder + "/"}) {
+		if o.Err != nil {
+			return o.Err
+		}
+		data := read(o.Key)
+		some, err := parquet.Read[place](bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			return fmt.Errorf("%s: %w", o.Key, err)
+		}
+		for _, at := range some {
+			if rows[at]++; rows[at] > most {
+				return fmt.Errorf("%v is %d times in the tables", at, rows[at])
+			}
+		}
+		files++
+	}
+	fmt.Printf("tables    %d captures in %d files of Parquet; %d WARC files in %d parts of the index\n", len(rows), files,
+		indexed, len(index.Parts))
+	if len(rows) != captures {
+		return fmt.Errorf("%d captures are in the tables, of %d", len(rows), captures)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
@@ -24,7 +25,6 @@ type Archive struct {
 	mu      sync.Mutex
 	objects map[string]Object
 	index   *Index
-	fresh   []string // WARC files that the index does not have; dir has their lines
 }
 
 // OpenArchive returns an archive; dir is an empty folder. Refresh comes first.
@@ -34,7 +34,16 @@ func OpenArchive(where Where, dir string) (*Archive, error) {
 }
 
 // Refresh lists the bucket, and fetches the lines that its index does not have; note is told what has no lines.
-func (a *Archive) Refresh(ctx context.Context, note func(what string)) (cdxj.Merged, error) {
+func (a *Archive) Refresh(ctx context.Context, note func(what string)) (m cdxj.Merged, err error) {
+	for range 3 { // a node may write another list of parts meanwhile
+		if m, err = a.refresh(ctx, note); !errors.Is(err, ErrChanged) {
+			break
+		}
+	}
+	return m, err
+}
+
+func (a *Archive) refresh(ctx context.Context, note func(what string)) (cdxj.Merged, error) {
 	m := cdxj.Merged{Path: filepath.Join(a.dir, cdxj.MergedName)}
 	objects, err := a.b.List(ctx)
 	if err != nil {
@@ -53,7 +62,7 @@ func (a *Archive) Refresh(ctx context.Context, note func(what string)) (cdxj.Mer
 			continue
 		}
 		m.Files = append(m.Files, name)
-		if _, indexed := objects[cdxj.Path(name)]; !indexed && !index.Has[name] {
+		if _, indexed := objects[cdxj.Path(name)]; !indexed && index.has[name] == "" {
 			note(fmt.Sprintf("%v: %s has no index beside it, and is left out", a.b, name))
 		}
 	}
@@ -70,7 +79,7 @@ func (a *Archive) Refresh(ctx context.Context, note func(what string)) (cdxj.Mer
 	if err := cdxj.MergeFiles(m.Path, paths...); err != nil {
 		return m, err
 	}
-	a.objects, a.index, a.fresh = objects, index, fresh
+	a.objects, a.index = objects, index
 	return m, nil
 }
 
@@ -101,18 +110,17 @@ func (a *Archive) Open(name string) (io.ReadSeekCloser, error) {
 	}{f, io.NopCloser(nil)}, err
 }
 
-// AddToIndex takes the lines that are in the folder here into the index of the bucket. Refresh comes behind it.
+// AddToIndex takes what came since into the index of the bucket, and writes tables that are missing, once no other node
+// is at it. Refresh comes behind it.
 func (a *Archive) AddToIndex(ctx context.Context) (done Added, err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	f, err := os.Open(filepath.Join(a.dir, cdxj.MergedName))
-	if err != nil {
-		return done, err
+	for k := keeper(a.b); ; {
+		if done, err = k.Pass(ctx); !errors.Is(err, ErrHeld) {
+			return done, err
+		}
+		if err := k.wait(ctx, 5*time.Second); err != nil {
+			return done, err
+		}
 	}
-	defer f.Close()
-	var failed error
-	done, err = a.index.Add(ctx, a.dir, a.fresh, ScanFile(f, "", &failed), &failed)
-	return done, err
 }
 
 // ScanFile are the lines of a sorted index from the first that is not below from.

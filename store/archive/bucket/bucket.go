@@ -58,6 +58,7 @@ func (w Where) String() string { return Scheme + path.Join(w.Bucket, w.Prefix) }
 type Bucket struct {
 	where Where
 	core  *minio.Core
+	now   func() time.Time
 
 	mu     sync.Mutex
 	blocks map[place]*list.Element // of recent
@@ -82,7 +83,7 @@ func Open(where Where, transport http.RoundTripper) (*Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", where, err)
 	}
-	return &Bucket{where: where, core: core, blocks: map[place]*list.Element{}, recent: list.New()}, nil
+	return &Bucket{where: where, core: core, now: time.Now, blocks: map[place]*list.Element{}, recent: list.New()}, nil
 }
 
 // String is the address of the bucket.
@@ -93,11 +94,15 @@ type Object struct {
 	Name string // without the folder
 	Size int64  // in bytes
 	ETag string
+	At   time.Time // when it was written, by the clock of the store
 }
 
 // List returns the files of the folder by name, without those of folders in it; at most maxObjects.
-func (b *Bucket) List(ctx context.Context) (map[string]Object, error) {
-	prefix := b.where.Prefix
+func (b *Bucket) List(ctx context.Context) (map[string]Object, error) { return b.list(ctx, "") }
+
+// list is List of a folder in the folder.
+func (b *Bucket) list(ctx context.Context, folder string) (map[string]Object, error) {
+	prefix := path.Join(b.where.Prefix, folder)
 	if prefix != "" {
 		prefix += "/"
 	}
@@ -115,7 +120,7 @@ func (b *Bucket) List(ctx context.Context) (map[string]Object, error) {
 		if len(found) == maxObjects {
 			return nil, fmt.Errorf("%v: more than %d files: archive into several folders", b, maxObjects)
 		}
-		found[name] = Object{Name: name, Size: o.Size, ETag: strings.Trim(o.ETag, `"`)}
+		found[name] = Object{Name: name, Size: o.Size, ETag: strings.Trim(o.ETag, `"`), At: o.LastModified}
 	}
 	return found, nil
 }
@@ -211,6 +216,37 @@ func (b *Bucket) put(ctx context.Context, name string, body io.Reader, size int6
 	return b.explain("write "+name, err)
 }
 
+// ErrLost is returned when another node has written meanwhile what this one was about to.
+var ErrLost = errors.New("another node was faster")
+
+// replace writes a small object in place of the one that has etag, or of none if that is empty. A store that compares
+// ETags refuses where it is another, with ErrLost; others do not notice.
+func (b *Bucket) replace(ctx context.Context, name, etag string, text []byte) (now string, err error) {
+	o := minio.PutObjectOptions{ContentType: "application/json"}
+	if o.SetMatchETag(etag); etag == "" {
+		o = minio.PutObjectOptions{ContentType: o.ContentType}
+		o.SetMatchETagExcept("*")
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestFor)
+	defer cancel()
+	info, err := b.core.Client.PutObject(ctx, b.where.Bucket, path.Join(b.where.Prefix, name), bytes.NewReader(text),
+		int64(len(text)), o)
+	switch minio.ToErrorResponse(err).StatusCode {
+	case http.StatusPreconditionFailed, http.StatusConflict:
+		err = ErrLost
+	}
+	return strings.Trim(info.ETag, `"`), b.explain("write "+name, err)
+}
+
+// stat returns the ETag of an object; empty: it is not there.
+func (b *Bucket) stat(ctx context.Context, name string) (etag string, err error) {
+	info, err := b.core.StatObject(ctx, b.where.Bucket, path.Join(b.where.Prefix, name), minio.StatObjectOptions{})
+	if minio.ToErrorResponse(err).Code == minio.NoSuchKey {
+		return "", nil
+	}
+	return strings.Trim(info.ETag, `"`), b.explain("look for "+name, err)
+}
+
 func (b *Bucket) remove(ctx context.Context, name string) error {
 	err := b.core.Client.RemoveObject(ctx, b.where.Bucket, path.Join(b.where.Prefix, name), minio.RemoveObjectOptions{})
 	return b.explain("remove "+name, err)
@@ -230,8 +266,8 @@ func Hint(err error) string {
 	case minio.NoSuchBucket:
 		return ": there is no such bucket; make it"
 	case minio.AccessDenied:
-		return ": these credentials may not do this; henro needs to get, put and list objects, and to list and " +
-			"abort uploads in pieces"
+		return ": these credentials may not do this; henro needs to get, put, delete and list objects, and to " +
+			"list and abort uploads in pieces"
 	case minio.InvalidAccessKeyID, minio.SignatureDoesNotMatch, "InvalidToken", "ExpiredToken":
 		return ": the credentials are not those of this store; see AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and " +
 			"AWS_SESSION_TOKEN"

@@ -25,6 +25,7 @@ type Checked struct {
 	Files, Records int
 	Unlisted       int      // WARC files that the index of the bucket does not have
 	Unsealed       int      // WARC files without a seal, as an earlier henro brought them
+	Untabled       int      // WARC files whose captures are in no table
 	Elsewhere      int      // revisits that refer to captures that are not in the bucket
 	Problems       []string // the first maxProblems
 	Count          int      // of all
@@ -53,7 +54,11 @@ func Check(ctx context.Context, where Where, progress func(what string, done, al
 	if err != nil {
 		return nil, err
 	}
-	c := &checking{b: b, dir: dir, objects: objects, indexes: map[string]bool{}}
+	tables, err := b.Tables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &checking{b: b, dir: dir, objects: objects, tables: tables, indexes: map[string]bool{}}
 	names := slices.Sorted(maps.Keys(objects))
 	for _, name := range names {
 		if _, is := warc.CutSuffix(name); is {
@@ -89,6 +94,7 @@ func (c *Checked) Print(out io.Writer) {
 		what string
 	}{
 		{c.Unlisted, "WARC files are not in the index of the bucket yet: henro check --repair takes them in"},
+		{c.Untabled, "WARC files are in no table of Parquet yet: henro check --repair writes it"},
 		{c.Unsealed, "WARC files have no seal, so that nothing says which bytes they had when they were brought"},
 		{c.Elsewhere, "revisits refer to captures that are not in the bucket"},
 	} {
@@ -104,6 +110,7 @@ type checking struct {
 	b       *Bucket
 	dir     string // temporary, empty between files
 	objects map[string]Object
+	tables  map[string]Object
 
 	files    []string        // WARC files
 	indexes  map[string]bool // that belong to one
@@ -263,12 +270,16 @@ func (c *checking) index() error {
 		c.note("%v", err)
 		return nil
 	}
-	for name := range c.objects {
-		if _, is := warc.CutSuffix(name); is && !x.Has[name] {
+	for _, name := range x.lost {
+		c.note("%s: the index of the bucket names it, and it is gone: henro check --repair makes it again", name)
+	}
+	for _, name := range c.files {
+		if x.has[name] == "" {
 			c.Unlisted++
 		}
 	}
-	for name := range x.Has {
+	c.Untabled = len(x.Untabled(c.objects, c.tables))
+	for name := range x.has {
 		if c.objects[name].Name == "" {
 			c.note("%s: the index of the bucket has it, and it is gone", name)
 		}

@@ -16,6 +16,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -30,9 +31,10 @@ const (
 	linesOfBlock = 3000
 	maxList      = 256 << 20 // bytes of a list of first lines, or of IndexName: 10⁹ lines of index have some 30 MB
 	maxBlock     = 64 << 20  // bytes of a block, unpacked
+	maxPart      = 1 << 26   // lines of a part that is not merged any more: 2 GB, and 15 of them at 10⁹ lines
 )
 
-// Part is a sorted part of the index: NAME.cdx.gz and NAME.idx, as pywb reads them.
+// Part is a sorted part of the index: NAME.cdx.gz, NAME.idx and NAME.loc, as pywb reads them.
 type Part struct {
 	Name  string   `json:"name"`
 	Lines int64    `json:"lines"`
@@ -43,6 +45,13 @@ type Part struct {
 type listOfParts struct {
 	Version int    `json:"version"` // 1
 	Parts   []Part `json:"parts"`   // the greatest first
+	Gone    []gone `json:"gone,omitempty"`
+}
+
+// gone is a part that others have taken in. It stays for readers who have the list before.
+type gone struct {
+	Name string    `json:"name"`
+	At   time.Time `json:"at"`
 }
 
 // firsts are the first lines of the blocks of a part.
@@ -61,13 +70,15 @@ type Index struct {
 	b     *Bucket
 	parts listOfParts
 	lists []firsts
-	Has   map[string]bool // the WARC files whose captures it lists, by name
+	has   map[string]string // the part that lists the captures of a WARC file, by its name
+	lost  []string          // parts that it names and that are not there: their files are as if it did not have them
+	etag  string            // of the object IndexName; empty: there is none
 }
 
 // Index reads the lists of an index; objects are those of List. A bucket without an index has an empty one.
 func (b *Bucket) Index(objects map[string]Object) (*Index, error) {
-	x := &Index{b: b, Has: map[string]bool{}}
 	o, ok := objects[IndexName]
+	x := &Index{b: b, has: map[string]string{}, etag: o.ETag}
 	if !ok {
 		return x, nil
 	}
@@ -79,16 +90,24 @@ func (b *Bucket) Index(objects map[string]Object) (*Index, error) {
 		return nil, fmt.Errorf("%v: %s is none of version 1 (%v): remove it, and henro check --repair makes it "+
 			"again", b, IndexName, err)
 	}
+	there := x.parts.Parts[:0]
 	for _, p := range x.parts.Parts {
-		list, err := b.firsts(p, objects)
+		list, data := objects[p.Name+".idx"], objects[p.Name+".cdx.gz"]
+		if list.Name == "" || data.Name == "" {
+			x.lost = append(x.lost, p.Name)
+			continue
+		}
+		blocks, err := b.firsts(p, list, data)
 		if err != nil {
 			return nil, err
 		}
-		x.lists = append(x.lists, list)
+		there = append(there, p)
+		x.lists = append(x.lists, blocks)
 		for _, name := range p.Files {
-			x.Has[name] = true
+			x.has[name] = p.Name
 		}
 	}
+	x.parts.Parts = there
 	return x, nil
 }
 
@@ -104,13 +123,7 @@ func (b *Bucket) whole(o Object) ([]byte, error) {
 }
 
 // firsts reads the list of first lines of a part.
-func (b *Bucket) firsts(p Part, objects map[string]Object) (firsts, error) {
-	list, ok := objects[p.Name+".idx"]
-	data, there := objects[p.Name+".cdx.gz"]
-	if !ok || !there {
-		return firsts{}, fmt.Errorf("%v: the index lists %s, which is not there: remove %s, and henro check --repair "+
-			"makes it again", b, p.Name, IndexName)
-	}
+func (b *Bucket) firsts(p Part, list, data Object) (firsts, error) {
 	text, err := b.whole(list)
 	f := firsts{object: data}
 	for line := range bytes.Lines(text) {
@@ -233,13 +246,13 @@ type Added struct {
 	Parts        int   // of the index
 }
 
-// Add takes the files of sorted CDXJ into the index, as a part of its own; parts that are no longer much greater than
-// what comes behind them are merged with it, so that a line is written again some log2 times. Paths are those of the
-// indexes, each named as its WARC file is with the suffix of cdxj.Path. One program may add to a bucket at a time; what
-// is cut off in between leaves the index as it was, and objects that the next Add overwrites. failed is where lines
-// says that it broke off.
-func (x *Index) Add(ctx context.Context, dir string, files []string, lines iter.Seq[[]byte], failed *error) (done Added,
-	err error) {
+// add takes the files of sorted CDXJ into the index, as a part of its own; parts that are no longer much greater than
+// what comes behind them are merged with it, so that a line is written again some log2 times. Names are those of the
+// WARC files. What is cut off in between leaves the index as it was, and objects that nothing names, which sweep
+// removes. suffix ends the name of the part, so that no other writer has it; commit is asked before the index has it,
+// and failed is where lines says that it broke off.
+func (x *Index) add(ctx context.Context, dir, suffix string, files []string, lines iter.Seq[[]byte], failed *error,
+	commit func() error) (done Added, err error) {
 	if len(files) == 0 {
 		return Added{Parts: len(x.parts.Parts)}, nil
 	}
@@ -252,7 +265,7 @@ func (x *Index) Add(ctx context.Context, dir string, files []string, lines iter.
 	}
 	for ; keep > 0; keep-- {
 		p := x.parts.Parts[keep-1]
-		if p.Lines > 2*weight && p.Lines > linesOfBlock {
+		if p.Lines > 2*weight && p.Lines > linesOfBlock || p.Lines >= maxPart {
 			break
 		}
 		weight += p.Lines
@@ -261,47 +274,72 @@ func (x *Index) Add(ctx context.Context, dir string, files []string, lines iter.
 	}
 	number := 0
 	for _, p := range x.parts.Parts {
-		n, _ := strconv.Atoi(strings.TrimPrefix(p.Name, "index-"))
+		digits, _, _ := strings.Cut(strings.TrimPrefix(p.Name, "index-"), "-")
+		n, _ := strconv.Atoi(digits)
 		number = max(number, n)
 	}
-	fresh.Name = fmt.Sprintf("index-%05d", number+1)
+	fresh.Name = fmt.Sprintf("index-%05d%s", number+1, suffix)
 	if fresh.Lines, err = x.b.write(ctx, dir, fresh.Name, Merged(sources...)); err != nil || *failed != nil {
 		return done, errors.Join(err, *failed)
 	}
-	gone := x.parts.Parts[keep:]
-	next := listOfParts{1, append(slices.Clone(x.parts.Parts[:keep]), fresh)}
-	text, err := json.Marshal(next)
-	if err == nil {
-		err = x.b.put(ctx, IndexName, bytes.NewReader(text), int64(len(text)))
-	}
-	if err != nil {
+	if err = commit(); err != nil {
 		return done, err
 	}
-	for _, p := range gone { // a reader that has the older list is told so
-		err = errors.Join(err, x.b.remove(ctx, p.Name+".idx"), x.b.remove(ctx, p.Name+".cdx.gz"))
+	next := listOfParts{1, append(slices.Clone(x.parts.Parts[:keep]), fresh), x.parts.Gone}
+	for _, p := range x.parts.Parts[keep:] {
+		next.Gone = append(next.Gone, gone{p.Name, x.b.now().UTC().Truncate(time.Second)})
 	}
-	return Added{int64(len(files)), fresh.Lines, len(next.Parts)}, err
+	if err = x.write(ctx, next); err != nil {
+		return done, err
+	}
+	return Added{int64(len(files)), fresh.Lines, len(next.Parts)}, nil
 }
 
-// write puts a part into the bucket, by way of two files in dir.
+// write replaces the list of parts, if it is still the one that was read, where the store can tell.
+func (x *Index) write(ctx context.Context, next listOfParts) error {
+	text, err := json.Marshal(next)
+	if err == nil {
+		x.etag, err = x.b.replace(ctx, IndexName, x.etag, text)
+	}
+	if err == nil {
+		x.parts = next
+	}
+	return err
+}
+
+// write puts a part and its table into the bucket, by way of files in dir.
 func (b *Bucket) write(ctx context.Context, dir, name string, lines iter.Seq[[]byte]) (n int64, err error) {
-	data, err := os.Create(filepath.Join(dir, name+".cdx.gz"))
+	objects := []string{name + ".cdx.gz", name + ".idx", name + ".loc", name + tableSuffix}
+	var files []*os.File
+	defer func() {
+		for _, f := range files {
+			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+		}
+	}()
+	for _, name := range objects {
+		f, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			return 0, err
+		}
+		files = append(files, f)
+	}
+	t, err := newTable(files[3])
 	if err != nil {
 		return 0, err
 	}
-	list, err := os.Create(filepath.Join(dir, name+".idx"))
-	if err != nil {
-		return 0, errors.Join(err, data.Close())
+	n, err = Write(files[0], files[1], name, t.through(lines))
+	// pywb takes the first place that it can read: beside the list, if all was copied, or here
+	_, failed := fmt.Fprintf(files[2], "%s\t%s\t%s/%s\n", name, objects[0], b, objects[0])
+	if err = errors.Join(err, failed, t.close()); err != nil {
+		return n, err
 	}
-	n, err = Write(data, list, name, lines)
-	for _, f := range []*os.File{data, list} {
-		size, failed := f.Seek(0, io.SeekCurrent)
-		if _, again := f.Seek(0, io.SeekStart); err == nil && failed == nil && again == nil {
-			err = b.put(ctx, filepath.Base(f.Name()), f, size)
+	objects[3] = b.where.TableName(name) // last: from then on its captures are there twice, until the others go
+	for i, f := range files {
+		if err := b.putFile(ctx, objects[i], f.Name()); err != nil {
+			return n, err
 		}
-		err = errors.Join(err, failed, f.Close(), os.Remove(f.Name()))
 	}
-	return n, err
+	return n, nil
 }
 
 // Write writes the blocks of sorted lines to data, and the list of their first lines to list.
@@ -358,7 +396,7 @@ func (x *Index) Fetch(objects map[string]Object, dir string) (files []string, er
 	for _, name := range slices.Sorted(maps.Keys(objects)) {
 		_, isWARC := warc.CutSuffix(name)
 		o, indexed := objects[cdxj.Path(name)]
-		if !isWARC || !indexed || x.Has[name] {
+		if !isWARC || !indexed || x.has[name] != "" {
 			continue
 		}
 		if err := x.b.copy(o, filepath.Join(dir, filepath.Base(o.Name))); err != nil {

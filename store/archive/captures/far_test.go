@@ -10,6 +10,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -177,16 +179,40 @@ func TestABucketHoldsTheSameAsTheFolder(t *testing.T) {
 	if fmt.Sprint(parts) != "[1 2 1 2]" {
 		t.Errorf("parts of the index: %v", parts)
 	}
-	names := 0
-	objects, err := must(bucket.Open(s.where, nil))(t).List(context.Background())
-	for name := range objects {
-		if strings.HasPrefix(name, "index-") {
-			names++
+	b := must(bucket.Open(s.where, nil))(t)
+	tables, err := b.Tables(t.Context())
+	if err != nil || len(tables) != 2 {
+		t.Errorf("%d tables, %v: want one of each part", len(tables), err)
+	}
+	// Parts that others have taken in stay for readers with the older list, until it is old enough.
+	for _, want := range []int{4 * 3, 2 * 3} {
+		if names := s.named(t, "index-"); len(names) != want {
+			t.Errorf("%d objects of parts, want %d: %v", len(names), want, names)
+		}
+		list := object(t, s, bucket.IndexName)
+		put(t, s, bucket.IndexName, gone.ReplaceAllString(list, `"at":"2026-03-14T`))
+		if _, err := s.open(t).AddToIndex(t.Context()); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if err != nil || names != 4 {
-		t.Errorf("%d objects of parts, %v; want 4: parts that were taken in are gone", names, err)
+}
+
+var gone = regexp.MustCompile(`"at":"\d{4}-\d\d-\d\dT`)
+
+// named are the objects of crawl/ whose names begin so.
+func (s *store) named(t *testing.T, prefix string) (names []string) {
+	t.Helper()
+	objects, err := must(bucket.Open(s.where, nil))(t).List(context.Background())
+	if err != nil {
+		t.Fatal(err)
 	}
+	for name := range objects {
+		if strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 func must[T any](value T, err error) func(t *testing.T) T {
@@ -288,8 +314,8 @@ func TestABucketThatLiesIsNamed(t *testing.T) {
 		t.Errorf("an object that was changed: %v", err)
 	}
 	s.fault = nil
-	for name, with := range map[string]string{"index-00001.idx": "a b\tc\n", bucket.IndexName: "{}",
-		"index-00001.cdx.gz": "no gzip"} {
+	part := s.named(t, "index-00001-") // .cdx.gz, .idx, .loc
+	for name, with := range map[string]string{part[1]: "a b\tc\n", bucket.IndexName: "{}", part[0]: "no gzip"} {
 		was := object(t, s, name)
 		put(t, s, name, with)
 		other, err := OpenBucket(s.where, func(string) {})

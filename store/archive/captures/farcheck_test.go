@@ -66,8 +66,12 @@ func TestWhatIsWrongInABucketIsFound(t *testing.T) {
 			s.bring(t, dir, file(t, dir, "d", "d.test", 3)...)
 		}, ""},
 		"a part of it is damaged": {func(t *testing.T, s *store, _ string) {
-			put(t, s, "index-00001.cdx.gz", strings.Repeat("x", len(object(t, s, "index-00001.cdx.gz"))))
+			part := s.named(t, "index-00001-")[0]
+			put(t, s, part, strings.Repeat("x", len(object(t, s, part))))
 		}, "index of the bucket"},
+		"a part of it is gone": {func(t *testing.T, s *store, _ string) {
+			drop(t, s, s.named(t, "index-00001-")[0])
+		}, "the index of the bucket names it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, dir := newStore(t), t.TempDir()
