@@ -32,7 +32,8 @@ func checkWords(flags *pflag.FlagSet) (err error) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		may := words[f.Name]
 		if may != nil && f.Name != "log-level" && !slices.Contains(may, f.Value.String()) && err == nil {
-			err = Usage("--%s %q: want %s", f.Name, f.Value, strings.Join(may, ", "))
+			last := len(may) - 1
+			err = Usage("--%s %q: want %s or %s", f.Name, f.Value, strings.Join(may[:last], ", "), may[last])
 		}
 	})
 	return err
