@@ -10,6 +10,7 @@ import (
 	"henro/actors/reading"
 	"henro/actors/scope"
 	"henro/master/frontier"
+	"henro/master/watchlist"
 	"henro/master/window"
 	"henro/messages"
 	"henro/messages/outlink"
@@ -55,6 +56,7 @@ type Options struct {
 	StallAfter time.Duration
 	StallLimit time.Duration // stop when nothing could be stored for so long; 0: wait for ever
 
+	Watched watchlist.List // the list that the dashboard shows; nil: there is none
 	// Definition is what the settings were made of; Start writes it into Dir. nil: as Dir has it
 	Definition *reading.Definition
 	// State is the state of the crawl, opened by the caller, who closes it. nil: Start opens the one in Dir, and Close

@@ -46,7 +46,13 @@ func (b *Book) takeOrdered(m *protocol.Ordered) error {
 func Retime(order *protocol.Retime, before revisit.Rules, timetable revisit.Options, now time.Time) (
 	w *protocol.Write, after revisit.Rules, err error) {
 	w = &protocol.Write{Urgent: true, Sweeps: []protocol.Sweep{{
-		Moves: func(page *store.Page) bool { return retimed(page, order, &timetable, now) }}}}
+		Moves: func(page *store.Page) bool {
+			o := *order
+			if every := after.Of(page.URL); every > 0 { // of the most exact rule
+				o.Every, o.Auto = every, false
+			}
+			return retimed(page, &o, &timetable, now)
+		}}}}
 	if order.Now {
 		return w, before, nil
 	}

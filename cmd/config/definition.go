@@ -85,7 +85,7 @@ func strangers(dir string) (names []string) {
 		switch name := entry.Name(); name {
 		case "state", "warc", "logs", kept:
 			return nil
-		case "henro.yaml", "watch.yaml", "tell.yaml", "lost+found":
+		case "henro.yaml", "watch.yaml", "watch.list", "list.txt", "tell.yaml", "lost+found":
 		default:
 			if !strings.HasPrefix(name, ".") {
 				names = append(names, name)

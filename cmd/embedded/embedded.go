@@ -24,6 +24,7 @@ import (
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
+	"henro/master/watchlist"
 	"henro/messages"
 	"henro/slave"
 	"henro/store"
@@ -36,6 +37,8 @@ type Settings struct {
 	Work  config.Work
 	Log   config.Log
 	Run   config.Run
+
+	Watched watchlist.List // nil: none is
 }
 
 // Groups returns the flags, in the order in which people look for them.
@@ -75,6 +78,7 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []read
 		return none, err
 	}
 	defer config.KeepLog(c.Log, o.Dir, "henro").Close()
+	o.Watched = s.Watched
 	c.Options, c.Work, c.Seeds, c.Operator = o, s.Work, seeds, s.Crawl.Contact
 	status, err := c.Run(ctx, func(ctx context.Context, node *master.Node) error {
 		defer endpoint.Close()

@@ -59,6 +59,7 @@ type Feed struct {
 	grown  map[string]int64
 	lock   *flock.Flock
 	teller *telling.Teller // nil: nothing is sent
+	asked  chan func()     // is run by Follow
 }
 
 // remembered is how many ids of changes are remembered from before a crash.
@@ -70,7 +71,7 @@ func Open(o Options, archive *captures.Archive) (f *Feed, err error) {
 		return nil, err
 	}
 	f = &Feed{o: o, archive: archive, listed: map[string]bool{}, seen: map[string]bool{}, grown: map[string]int64{},
-		lock: flock.New(filepath.Join(o.Dir, "lock"))}
+		asked: make(chan func()), lock: flock.New(filepath.Join(o.Dir, "lock"))}
 	if held, err := f.lock.TryLock(); err != nil || !held {
 		return nil, fmt.Errorf("henro feed or henro watch tells the changes of %s already", o.Crawl)
 	}
@@ -115,6 +116,17 @@ func (f *Feed) Noise(out io.Writer) error { return watch.Noise(f.o.Dir, out) }
 // Teach notes what a reader says of a change: it is noise, or news.
 func (f *Feed) Teach(id string, noise bool, out io.Writer) error {
 	return f.watcher.TeachByID(f.o.Dir, id, noise, out)
+}
+
+// TeachNow is Teach while Follow runs, which carries it out between two looks.
+func (f *Feed) TeachNow(ctx context.Context, id string, noise bool) error {
+	done := make(chan error, 1)
+	select {
+	case f.asked <- func() { done <- errors.Join(f.archive.Refresh(), f.Teach(id, noise, io.Discard)) }:
+		return <-done
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // cursor is how far the archive was looked at.
@@ -252,6 +264,8 @@ func (f *Feed) Follow(ctx context.Context) (err error) {
 		select {
 		case <-ctx.Done():
 			return nil
+		case do := <-f.asked:
+			do()
 		case <-time.After(often):
 		}
 	}

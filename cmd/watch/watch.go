@@ -128,12 +128,12 @@ func (w *Watcher) Compare(p *Pair) (told, quiet *changes.Change, err error) {
 		}
 	}
 	if noise := c.Noise(); len(noise) > 0 {
-		quiet = entry(p, title, noise)
+		quiet = entry(p, title, rule, noise)
 	}
 	if !c.Told(rule) {
 		return nil, quiet, nil
 	}
-	told = entry(p, title, c.News())
+	told = entry(p, title, rule, c.News())
 	if quiet != nil {
 		told.Noise = len(c.Noise())
 	}
@@ -240,9 +240,13 @@ func templateOf(url string) string {
 // Teach notes what a reader says of the change between two captures: it is noise, or news after all. Only the page
 // itself learns from it. It returns how many blocks that is of.
 func (w *Watcher) Teach(p *Pair, noise bool) (blocks int, err error) {
-	c, _, _, err := w.change(p)
+	c, _, rule, err := w.change(p)
 	if err != nil {
 		return 0, err
+	}
+	if noise && !rule.Learns() {
+		return 0, fmt.Errorf("whatever changes on %s is told: selectors, or learn: false in %s, say so", p.Now.URL,
+			news.RulesName)
 	}
 	return len(c.Blocks), w.db.Update(func(tx *bbolt.Tx) error {
 		r, key := news.NewRecord(), xxhash.Sum64String(p.Now.URL)
@@ -282,9 +286,12 @@ func (w *Watcher) Find(c *changes.Change) (*Pair, error) {
 }
 
 // entry writes blocks of a change as henro feed writes them down: sentences that went and came.
-func entry(p *Pair, title string, blocks []news.Changed) *changes.Change {
+func entry(p *Pair, title string, rule *news.Rule, blocks []news.Changed) *changes.Change {
 	c := &changes.Change{ID: changes.IDOf(p.Now.URL, p.Now.At), URL: p.Now.URL, Title: title, At: p.Now.At.UTC(),
 		Before: p.Before.At.UTC()}
+	if rule != nil {
+		c.Tag = rule.Tag
+	}
 	var went, came strings.Builder
 	for i := range blocks {
 		b, to := &blocks[i], &went

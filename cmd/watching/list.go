@@ -29,9 +29,10 @@ const (
 
 // Page is one page of a list.
 type Page struct {
-	URL   weburl.URL
-	Every time.Duration // 0: the timetable decides
-	Rule  news.Rule     // beside its pages
+	URL    weburl.URL
+	Every  time.Duration // 0: the timetable decides
+	Paused bool          // it stays in the list, and is not visited
+	Rule   news.Rule     // beside its pages
 }
 
 // List is a list of pages. Each is in it once.
@@ -39,6 +40,7 @@ type List struct {
 	Pages []Page
 	Notes []string // what of the file is not in it, and why
 
+	plain bool // it came as lines
 	known map[string]bool
 }
 
@@ -62,6 +64,7 @@ func ReadList(file io.Reader) (*List, error) {
 	case bytes.HasPrefix(start, []byte("<")):
 		err = l.opml(data)
 	default:
+		l.plain = true
 		err = l.lines(string(data))
 	}
 	if err == nil && len(l.Pages) == 0 {
@@ -92,8 +95,8 @@ func (l *List) add(p Page) error {
 	return nil
 }
 
-// lines reads a page a line: URL, then "every SPAN", "watch SELECTORS", "leave SELECTORS" in any order. A line that
-// begins with # is a comment.
+// lines reads a page a line: URL, then "every SPAN", "tag WORD", "watch SELECTORS", "leave SELECTORS", "paused" in any
+// order. A line that begins with # is a comment.
 func (l *List) lines(text string) error {
 	number := 0
 	for line := range strings.Lines(text) {
@@ -113,15 +116,19 @@ func (l *List) lines(text string) error {
 	return nil
 }
 
+// keys are the words that begin a part of a line.
+var keys = []string{"every", "tag", "watch", "leave", "paused"}
+
 func parseLine(words []string) (p Page, err error) {
 	if p.URL, err = weburl.Parse(words[0]); err != nil {
 		return p, err
 	}
-	isKey := func(word string) bool { return word == "every" || word == "watch" || word == "leave" }
+	isKey := func(word string) bool { return slices.Contains(keys, word) }
 	for words = words[1:]; len(words) > 0; {
 		key := words[0]
 		if !isKey(key) {
-			return p, fmt.Errorf(`%q: want "every 6h", "watch SELECTORS" or "leave SELECTORS" behind the URL`, key)
+			return p, fmt.Errorf(`%q: want "every 6h", "tag WORD", "watch SELECTORS", "leave SELECTORS" or "paused" `+
+				`behind the URL`, key)
 		}
 		words = words[1:]
 		end := slices.IndexFunc(words, isKey)
@@ -133,6 +140,14 @@ func parseLine(words []string) (p Page, err error) {
 		switch key {
 		case "every":
 			err = (*revisit.Span)(&p.Every).Set(value)
+		case "tag":
+			if p.Rule.Tag, err = value, news.CheckTag(value); value == "" {
+				err = errors.New("want a word")
+			}
+		case "paused":
+			if p.Paused = true; value != "" {
+				err = errors.New("want nothing behind it")
+			}
 		case "watch":
 			p.Rule.Watch, err = []string{value}, selects(value)
 		case "leave":

@@ -88,7 +88,10 @@ func TestAMistakeInAListIsNamed(t *testing.T) {
 		"# nothing":                    "names no page",
 		"{}":                           "names no page",
 		"https://a.example\nno":        "line 2: ",
-		"https://a.example tag":        `line 1: "tag": want "every 6h"`,
+		"https://a.example tag":        `line 1: tag "": want a word`,
+		"https://a.example tags":       `line 1: "tags": want "every 6h"`,
+		"https://a.example paused no":  `line 1: paused "no": want nothing`,
+		"https://a.example tag a b":    `line 1: tag "a b": tag "a b": want one word`,
 		"https://a.example every":      `line 1: every "": `,
 		"https://a.example every soon": "line 1: every \"soon\": ",
 		"https://a.example watch #":    "line 1: watch \"#\": ",
@@ -121,7 +124,9 @@ func FuzzReadList(f *testing.F) {
 		if err != nil {
 			return
 		}
-		l.orders()
+		for host, pages := range l.byHost() {
+			orders(host, pages, nil)
+		}
 		dir := t.TempDir()
 		if err := l.writeRules(dir); err != nil {
 			return
@@ -204,24 +209,5 @@ func TestRulesOfAReaderStay(t *testing.T) {
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != own {
 		t.Errorf("%s, %v", text, err)
-	}
-}
-
-func TestOrdersAreOneForAHostWhosePagesAreAlike(t *testing.T) {
-	l, err := ReadList(strings.NewReader(`https://a.example/1 every 6h
-https://a.example/2 every 6h
-https://b.example/1 every 6h
-https://b.example/2
-https://c.example/1`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, o := range l.orders() {
-		got = append(got, o.Pages+" "+o.Every.String())
-	}
-	if want := []string{"https://a.example/* 0s", "https://a.example/* 6h0m0s", "https://b.example/* 0s",
-		"https://b.example/1 6h0m0s", "https://c.example/* 0s"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
 	}
 }

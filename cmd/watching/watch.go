@@ -17,9 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
-	"henro/actors/known"
 	"henro/actors/reading"
-	"henro/actors/revisit"
 	"henro/cmd/config"
 	"henro/cmd/embedded"
 	"henro/cmd/feed"
@@ -47,16 +45,17 @@ func NewWatchCommand(crawl Crawl, open Open) *cobra.Command {
 		Short: "Watch a list of pages: visit them again and again, and tell what changes",
 		Long: `Watch the pages of a list: a crawl of depth 0 with --continuous, which visits each page when it is likely
 to have changed, archives it, and prints each change of what matters as henro feed --follow does. It takes all flags
-of henro crawl. Started again with the directory alone it goes on; with a list it watches what is in that one.
+of henro crawl. Started again with the directory alone it goes on; with a list it watches what is in that one. The
+list can be changed meanwhile, in an editor or in the dashboard.
 
-LIST is a file, or - for standard input: a page a line, behind which may stand "every 6h", "watch SELECTORS" and
+LIST is a file, or - for standard input: a page a line, behind which may stand "every 6h", "watch SELECTORS",
 "leave SELECTORS" (CSS); or OPML; or what changedetection.io exports, packed or not.`,
 		Example: `  henro watch --contact you@example.org list.txt
   echo 'https://example.org/tea every 6h watch #price, .stock' | henro watch tea --contact you@example.org -
   henro watch tea`,
 		Args: config.Takes(0, 1, "which list? henro watch --contact you@example.org list.txt"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			w := watch{open: open, list: &List{}, says: cmd.ErrOrStderr()}
+			w := watch{open: open, says: cmd.ErrOrStderr(), live: newLive()}
 			if err := config.Load(cmd.Flags(), s.Run.Config, config.Settings()); err != nil {
 				return err
 			}
@@ -66,10 +65,15 @@ LIST is a file, or - for standard input: a page a line, behind which may stand "
 				return config.Usage("%v", err)
 			}
 			w.receivers = receivers
+			name := w.latest()
 			if len(arguments) > 0 {
-				if err := w.read(cmd, arguments[0]); err != nil {
+				name = arguments[0]
+			}
+			if name != "" {
+				if err := w.read(cmd, name); err != nil {
 					return err
 				}
+				s.Watched = &w
 			}
 			for flag, value := range map[string]string{"depth": "0", "continuous": "true"} {
 				if f := cmd.Flag(flag); !f.Changed {
@@ -83,7 +87,9 @@ LIST is a file, or - for standard input: a page a line, behind which may stand "
 			}
 			var urls []string
 			for i := range w.list.Pages {
-				urls = append(urls, w.list.Pages[i].URL.String())
+				if p := &w.list.Pages[i]; !p.Paused {
+					urls = append(urls, p.URL.String())
+				}
 			}
 			seeds, err := s.Crawl.Seeds(urls, cmd.InOrStdin())
 			if err != nil {
@@ -100,10 +106,10 @@ LIST is a file, or - for standard input: a page a line, behind which may stand "
 type watch struct {
 	dir  string
 	open Open
-	list *List
 	says io.Writer
 
 	receivers []*telling.Receiver
+	live
 }
 
 // read reads the list; pages that were watched and are not in it are excluded from now on.
@@ -132,11 +138,15 @@ func (w *watch) read(cmd *cobra.Command, name string) error {
 	if err := list.writeRules(w.dir); err != nil {
 		return err
 	}
+	if err := w.note(name); err != nil {
+		return err
+	}
 	before := d.Given["exclude"]
 	if cmd.Flag("exclude").Changed {
 		before = nil // those that are given count
 	}
 	excluded := list.excludes(d.Seeds, before)
+	w.excluded = excluded
 	if slices.Equal(excluded, d.Given["exclude"]) {
 		return nil
 	}
@@ -173,38 +183,50 @@ const made = "# Made from the list of henro watch, and again whenever it reads o
 
 // writeRules writes what the list says of pages to the file of rules, unless that is somebody's own.
 func (l *List) writeRules(dir string) error {
+	text, err := l.rules(dir)
+	if err != nil || text == nil {
+		return err
+	}
+	if err := config.Dir(dir); err != nil {
+		return err
+	}
+	return fsync.WriteFile(filepath.Join(dir, news.RulesName), text, 0o666)
+}
+
+// rules is what is to be written to the file of rules; nil: that is to stay as it is.
+func (l *List) rules(dir string) ([]byte, error) {
 	path := filepath.Join(dir, news.RulesName)
 	there, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return nil, err
 	}
 	var rules []news.Rule
 	for i := range l.Pages {
 		r := &l.Pages[i].Rule
-		if len(r.Watch)+len(r.Leave)+len(r.Ignore)+len(r.Come) > 0 {
+		if len(r.Watch)+len(r.Leave)+len(r.Ignore)+len(r.Come)+len(r.Tag) > 0 {
 			rules = append(rules, *r)
 		}
 	}
 	own := len(there) > 0 && !bytes.HasPrefix(there, []byte(made))
 	switch {
 	case own && len(rules) > 0:
-		return config.Usage("%s is not of a list: write what the list says of %s there, or move it away", path,
+		return nil, config.Usage("%s is not of a list: write what the list says of %s there, or move it away", path,
 			rules[0].Pages)
 	case own, len(rules) == 0 && len(there) == 0:
-		return nil
+		return nil, nil
 	}
 	text, err := yaml.Marshal(rules)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	text = append([]byte(made), text...)
+	if bytes.Equal(text, there) {
+		return nil, nil
+	}
 	if _, err := news.ParseRules(bytes.NewReader(text)); err != nil {
-		return config.Usage("the list has more than %s holds: %v", path, err)
+		return nil, config.Usage("the list has more than %s holds: %v", path, err)
 	}
-	if err := config.Dir(dir); err != nil {
-		return err
-	}
-	return fsync.WriteFile(path, text, 0o666)
+	return text, nil
 }
 
 // retry is how long passes before what was not there yet is looked for again.
@@ -212,11 +234,17 @@ const retry = time.Second
 
 // beside tells changes as long as the crawl runs, and sees to pages that are to be visited every so often.
 func (w *watch) beside(ctx context.Context, node *master.Node, out io.Writer) {
-	go w.order(ctx, node)
+	go w.keep(ctx, node)
 	for {
-		err := w.tell(ctx, out)
+		again, end := context.WithCancel(ctx)
+		w.begins(end)
+		err := w.tell(again, out)
+		end()
 		if ctx.Err() != nil {
 			return
+		}
+		if err == nil {
+			continue // the rules are others
 		}
 		if config.Code(err) != config.ExitUsage { // there is no archive yet
 			fmt.Fprintf(w.says, "henro watch: changes: %v; trying again\n", err)
@@ -237,82 +265,17 @@ func (w *watch) tell(ctx context.Context, out io.Writer) (err error) {
 	f, err := feed.Open(feed.Options{Crawl: w.dir, Dir: filepath.Join(w.dir, changes.Folder),
 		Name:      filepath.Base(filepath.Clean(w.dir)),
 		Receivers: w.receivers, Says: w.says,
-		Tell: func(c *changes.Change) { fmt.Fprintln(out, c.Line()) }}, archive)
+		Tell: func(c *changes.Change) {
+			w.told(c)
+			fmt.Fprintln(out, c.Line())
+		}}, archive)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	w.follows(f)
+	defer w.follows(nil)
 	return f.Follow(ctx)
-}
-
-// refusedAfter is after how many tries it is said that an order is refused: hosts are known at their first visit.
-const refusedAfter = 60
-
-// order has pages visited as often as the list says, as soon as the crawl knows their hosts.
-func (w *watch) order(ctx context.Context, node *master.Node) {
-	wanted := w.list.orders()
-	for tries := 1; len(wanted) > 0 && sleep(ctx, retry); tries++ {
-		left := wanted[:0]
-		for _, posted := range wanted {
-			needed, err := isNeeded(node.Reading(), posted)
-			if err == nil && needed {
-				_, err = node.Revisit(ctx, posted)
-			}
-			if err != nil {
-				left = append(left, posted)
-			}
-			if err != nil && tries == refusedAfter && posted.Every > 0 {
-				fmt.Fprintf(w.says, "henro watch: %s is not visited every %s yet: %v\n", visible.Line(posted.Pages),
-					posted.Every, err)
-			}
-		}
-		wanted = left
-	}
-}
-
-// isNeeded reports whether an order would change anything: each has all pages of a partition looked through.
-func isNeeded(crawl *reading.Crawl, posted *master.RevisitPosted) (bool, error) {
-	pages, err := revisit.ParsePattern(posted.Pages)
-	if err != nil {
-		return false, err
-	}
-	disk := crawl.State.Partitions[crawl.State.PartitionOf(pages.Host())]
-	rules, err := known.Intervals(disk, pages.Host())
-	has := slices.ContainsFunc(rules, func(r revisit.Rule) bool {
-		return r.Pages == pages && (posted.Auto || r.Every == posted.Every)
-	})
-	return has == posted.Auto, err
-}
-
-// orders are those for the hosts of the list: what was ordered before is taken back, then one for all pages of a host
-// if they are alike, else one for each page that is to be visited every so often.
-func (l *List) orders() (orders []*master.RevisitPosted) {
-	var hosts []string
-	pages := map[string][]*Page{}
-	for i := range l.Pages {
-		host := l.Pages[i].URL.Host()
-		if pages[host] == nil {
-			hosts = append(hosts, host)
-		}
-		pages[host] = append(pages[host], &l.Pages[i])
-	}
-	for _, host := range hosts {
-		all := pages[host]
-		every := all[0].Every
-		orders = append(orders, &master.RevisitPosted{Pages: host + "/*", Auto: true})
-		if !slices.ContainsFunc(all, func(p *Page) bool { return p.Every != every }) {
-			if every > 0 {
-				orders = append(orders, &master.RevisitPosted{Pages: host + "/*", Every: every})
-			}
-			continue
-		}
-		for _, p := range all {
-			if p.Every > 0 {
-				orders = append(orders, &master.RevisitPosted{Pages: p.URL.String(), Every: p.Every})
-			}
-		}
-	}
-	return orders
 }
 
 // sleep reports whether the context is still there after so long.

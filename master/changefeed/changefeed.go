@@ -39,8 +39,8 @@ const (
 type Slaves func(context.Context) ([]lending.SlaveStatus, error)
 
 // Serve answers with the changes of the crawl in a directory and those of its slaves, each a line of JSON: those behind
-// ?since=, the id or the cursor of a change, and with ?follow=true on, as they come, until the reader goes. ?pages= and
-// ?q= say which (selection), ?format= whether they are a feed (writeFeed).
+// ?since=, the id or the cursor of a change, and with ?follow=true on, as they come, until the reader goes. ?pages=,
+// ?tag= and ?q= say which (selection), ?format= whether they are a feed (writeFeed).
 func Serve(dir string, system *actor.ActorSystem, slaves Slaves) http.HandlerFunc {
 	folder := filepath.Join(dir, changes.Folder)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +53,7 @@ func Serve(dir string, system *actor.ActorSystem, slaves Slaves) http.HandlerFun
 				return told
 			}}
 		var err error
-		if s.wants, err = parseSelection(r.FormValue("pages"), r.FormValue("q")); err != nil {
+		if s.wants, err = parseSelection(r.FormValue("pages"), r.FormValue("tag"), r.FormValue("q")); err != nil {
 			console.Fail(w, http.StatusBadRequest, err)
 			return
 		}

@@ -16,18 +16,19 @@ import (
 	"henro/store/report/news"
 )
 
-// selection says which changes a reader wants: of pages, in which all words stand.
+// selection says which changes a reader wants: of pages, with a tag, in which all words stand.
 type selection struct {
 	pages news.Pages
+	tag   string // "": any
 	words []string
 }
 
 // maxWords bounds the words of a selection.
 const maxWords = 50
 
-// parseSelection reads what is asked for. pages: a URL, all that begin so (*), or a host; "": all.
-func parseSelection(pages, query string) (s *selection, err error) {
-	s = &selection{pages: "*", words: strings.Fields(strings.ToLower(query))}
+// parseSelection reads what is asked for. pages: a URL, all that begin so (*), or a host; "", as of tag: all.
+func parseSelection(pages, tag, query string) (s *selection, err error) {
+	s = &selection{pages: "*", tag: tag, words: strings.Fields(strings.ToLower(query))}
 	if len(s.words) > maxWords {
 		return nil, fmt.Errorf("q has %d words, want at most %d", len(s.words), maxWords)
 	}
@@ -44,7 +45,7 @@ func (s *selection) has(c *changes.Change) bool {
 	if s == nil {
 		return true
 	}
-	if !s.pages.Has(c.URL) {
+	if !s.pages.Has(c.URL) || s.tag != "" && s.tag != c.Tag {
 		return false
 	}
 	text := strings.ToLower(c.Title + "\n" + c.URL + "\n" + c.Diff)

@@ -29,6 +29,7 @@ func TestAReaderSelects(t *testing.T) {
 		all = append(all, changes.Change{ID: changes.IDOf(page, at), URL: page, At: at,
 			Diff: "+Salt costs " + fmt.Sprint(n)})
 	}
+	all[40].Tag = "salt"
 	all[297].Title, all[297].Diff = "<b>\x01]]>&", "+Pepper & \x1b"
 	if err := changes.Append(filepath.Join(dir, changes.Folder), all); err != nil {
 		t.Fatal(err)
@@ -44,6 +45,9 @@ func TestAReaderSelects(t *testing.T) {
 		{"pages=a.test", 200, 150, all[0].URL},
 		{"pages=https://b.test/tea/*&q=SALT+costs", 200, 149, all[1].URL},
 		{"q=pepper", 200, 1, all[297].URL},
+		{"tag=salt", 200, 1, all[40].URL},
+		{"tag=salt&pages=b.test", 200, 0, ""},
+		{"format=atom&tag=salt", 200, 1, all[40].URL},
 		{"pages=a%20b", 400, 0, ""},
 		{"format=rss", 400, 0, ""},
 		{"format=atom", 200, feeds.Most, all[299].URL},

@@ -10,6 +10,7 @@ import (
 	"henro/actors/reading"
 	"henro/actors/revisit"
 	"henro/master"
+	"henro/master/watchlist"
 	"henro/messages/weburl"
 	"henro/store"
 )
@@ -33,19 +34,18 @@ func (d *Dashboard) do(w http.ResponseWriter, r *http.Request) {
 		err = d.crawl.Resume(r.Context())
 	case "stop":
 		err = d.crawl.Stop(r.Context())
-	case "drain":
-		err = d.drain(r, true)
-	case "undrain":
-		err = d.drain(r, false)
-	case "exclude":
-		err = d.exclude(r, true)
-	case "admit":
-		err = d.exclude(r, false)
+	case "drain", "undrain":
+		err = d.drain(r, word == "drain")
+	case "exclude", "admit":
+		err = d.exclude(r, word == "exclude")
 	case "revisit":
 		err = d.revisit(r)
 	case "seeds":
 		err = d.addSeeds(r)
 	default:
+		err = watchlist.Do(d.crawl.Options().Watched, r)
+	}
+	if errors.Is(err, watchlist.ErrUnknown) {
 		http.NotFound(w, r)
 		return
 	}

@@ -27,6 +27,7 @@ import (
 	"henro/actors/template"
 	"henro/master"
 	"henro/master/lending"
+	"henro/master/watchlist"
 	"henro/messages"
 	"henro/messages/speech"
 	"henro/messages/weburl"
@@ -45,6 +46,7 @@ type fakeCrawl struct {
 	masters []consensus.Member
 	fetched []master.Fetch
 	lines   []console.Line // of the slave bee
+	watched watchlist.List
 }
 
 func (f *fakeCrawl) Status(context.Context) (*master.Status, error) {
@@ -54,6 +56,7 @@ func (f *fakeCrawl) Status(context.Context) (*master.Status, error) {
 func (f *fakeCrawl) Options() master.Options {
 	o := master.DefaultOptions()
 	o.Dir = cmp.Or(f.dir, "crawl")
+	o.Watched = f.watched
 	if f.masters != nil {
 		o.Masters = func() []consensus.Member { return f.masters }
 	}

@@ -12,6 +12,7 @@ import (
 
 	"henro/actors/floor"
 	"henro/master"
+	"henro/master/watchlist"
 	"henro/messages/weburl"
 )
 
@@ -44,6 +45,7 @@ var views = []*view{
 	{"nodes", "/nodes", "nodes", []string{"state", "masters", "slaves"}, 2 * time.Second, (*Dashboard).nodes},
 	{"revisit", "/revisit", "revisit", []string{"state", "figures"}, 10 * time.Second, (*Dashboard).revisits},
 	{"changes", "/changes", "changes", []string{"state", "changes"}, 2 * time.Second, (*Dashboard).changed},
+	{"watched", "/watched", "changes", []string{"state", "rows"}, 3 * time.Second, (*Dashboard).watched},
 	{"log", "/log", "log", []string{"state", "lines"}, time.Second, (*Dashboard).log},
 	{"help", "/help", "help", []string{"state"}, 5 * time.Second,
 		func(*Dashboard, *http.Request, *page) (any, error) { return nil, nil }},
@@ -145,7 +147,10 @@ func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p, code, text := d.newPage(r, trouble), http.StatusServiceUnavailable, err.Error()
 	var m misuse
 	var none noHost
+	var list watchlist.Refusal
 	switch {
+	case errors.As(err, &list):
+		code, text = http.StatusBadRequest, p.words.t("wrong.watched", list.Err)
 	case errors.As(err, &m):
 		code, text = http.StatusBadRequest, p.words.t(m.key, m.values...)
 	case errors.As(err, &none):

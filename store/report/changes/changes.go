@@ -46,6 +46,7 @@ type Change struct {
 	Letters int       `json:"letters"`         // of the sentences that came or went
 	Diff    string    `json:"diff"`            // of the main text, a sentence a line, as henro diff shows it
 	Cut     bool      `json:"cut,omitempty"`   // the difference is longer
+	Tag     string    `json:"tag,omitempty"`   // that the reader gave the page
 	Kinds   []string  `json:"kinds"`           // text, title, link, picture, status, redirect: what changed
 	Noise   int       `json:"noise,omitempty"` // blocks that changed too, and are no news
 	Why     []string  `json:"why,omitempty"`   // of noise, why it is no news

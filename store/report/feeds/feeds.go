@@ -33,16 +33,20 @@ type (
 		Name string `xml:"name"`
 	}
 	atomEntry struct {
-		ID      string   `xml:"id"`
-		Title   string   `xml:"title"`
-		Updated string   `xml:"updated"`
-		Link    atomLink `xml:"link"`
-		Summary string   `xml:"summary"`
-		Content atomText `xml:"content"`
+		Category []atomCategory `xml:"category"`
+		ID       string         `xml:"id"`
+		Title    string         `xml:"title"`
+		Updated  string         `xml:"updated"`
+		Link     atomLink       `xml:"link"`
+		Summary  string         `xml:"summary"`
+		Content  atomText       `xml:"content"`
 	}
 	atomLink struct {
 		Rel  string `xml:"rel,attr"`
 		Href string `xml:"href,attr"`
+	}
+	atomCategory struct {
+		Term string `xml:"term,attr"`
 	}
 	atomText struct {
 		Type string `xml:"type,attr"`
@@ -73,8 +77,13 @@ func Atom(latest []changes.Change, name string, updated time.Time) ([]byte, erro
 	for i := range latest {
 		c := &latest[i]
 		title := cmp.Or(c.Title, c.URL)
-		feed.Entries = append(feed.Entries, atomEntry{ID: c.ID, Title: title, Link: atomLink{"alternate", c.URL},
-			Updated: c.At.UTC().Format(time.RFC3339), Content: atomText{"text", c.Diff},
+		var tags []atomCategory
+		if c.Tag != "" {
+			tags = []atomCategory{{c.Tag}}
+		}
+		feed.Entries = append(feed.Entries, atomEntry{ID: c.ID, Title: title, Category: tags,
+			Link: atomLink{"alternate", c.URL}, Updated: c.At.UTC().Format(time.RFC3339),
+			Content: atomText{"text", c.Diff},
 			Summary: fmt.Sprintf("%d letters came or went since %s", c.Letters, c.Before.UTC().Format(time.RFC3339))})
 	}
 	text, err := xml.MarshalIndent(&feed, "", " ")
@@ -99,7 +108,11 @@ func JSON(latest []changes.Change, name string) ([]byte, error) {
 	items := []item{}
 	for i := range latest {
 		c := &latest[i]
-		items = append(items, item{c.ID, c.URL, cmp.Or(c.Title, c.URL), c.Diff, c.At.UTC(), c.Kinds})
+		tags := c.Kinds
+		if c.Tag != "" {
+			tags = append([]string{c.Tag}, tags...)
+		}
+		items = append(items, item{c.ID, c.URL, cmp.Or(c.Title, c.URL), c.Diff, c.At.UTC(), tags})
 	}
 	return json.MarshalIndent(map[string]any{"version": "https://jsonfeed.org/version/1.1",
 		"title": "Changes of " + name, "items": items}, "", " ")

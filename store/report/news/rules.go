@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/andybalholm/cascadia"
 	"go.yaml.in/yaml/v3"
@@ -26,6 +28,7 @@ const (
 	maxRules      = 1000
 	maxWords      = 32  // selectors, patterns or words of one kind in a rule
 	maxWord       = 500 // bytes of one
+	maxTag        = 50  // bytes
 )
 
 // Rule is what a reader wants to know of some pages.
@@ -37,6 +40,7 @@ type Rule struct {
 	Least  int      `yaml:"least,omitempty"`  // letters that must have changed
 	Come   []string `yaml:"come,omitempty"`   // one of these words must have come, whatever its case …
 	Go     []string `yaml:"go,omitempty"`     // … or one of these have gone
+	Tag    string   `yaml:"tag,omitempty"`    // a word of the reader's for what changes there, which feeds ask for
 	// false: not of links, of pictures; all that changes is told, whatever the record says
 	Links    *bool `yaml:"links,omitempty"`
 	Pictures *bool `yaml:"pictures,omitempty"`
@@ -88,9 +92,9 @@ func parseRule(n *yaml.Node) (*Rule, error) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if !slices.Contains([]string{"pages", "watch", "leave", "ignore", "least", "come", "go", "links", "pictures",
-			"learn"}, key.Value) {
-			return nil, fmt.Errorf("line %d: %q: want pages, watch, leave, ignore, least, come, go, links, pictures "+
-				"or learn", key.Line, key.Value)
+			"learn", "tag"}, key.Value) {
+			return nil, fmt.Errorf("line %d: %q: want pages, watch, leave, ignore, least, come, go, links, pictures, "+
+				"learn or tag", key.Line, key.Value)
 		}
 		if err := r.checkWords(key, value); err != nil {
 			return nil, err
@@ -104,7 +108,16 @@ func parseRule(n *yaml.Node) (*Rule, error) {
 		return nil, fmt.Errorf("line %d: pages %q: %w", n.Line, r.Pages, err)
 	}
 	r.Pages = pages
-	return r, nil
+	return r, CheckTag(r.Tag)
+}
+
+// CheckTag says why a text is no tag: a word of at most 50 bytes. Without one, "", is fine too.
+func CheckTag(tag string) error {
+	if len(tag) > maxTag || !utf8.ValidString(tag) ||
+		strings.ContainsFunc(tag, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
+		return fmt.Errorf("tag %q: want one word of at most %d bytes", tag, maxTag)
+	}
+	return nil
 }
 
 // checkWords reads the selectors and patterns of a rule, each of which has a line of its own to name.
