@@ -22,6 +22,7 @@ import (
 
 	"henro/actors/console"
 	"henro/cmd/replay/cdx"
+	"henro/cmd/replay/fields"
 	"henro/cmd/replay/origin"
 	"henro/cmd/replay/posts"
 	"henro/messages/ticks"
@@ -361,13 +362,6 @@ func (s *Server) policy(r *http.Request, raw, isHTML bool) string {
 		"sandbox " + sandbox
 }
 
-// plain are the fields of a captured answer that are passed on as they are. The others are renamed, so that they can be
-// read and do nothing: they would set cookies, close connections, or forbid the frame.
-var plain = map[string]bool{
-	"content-type": true, "content-language": true, "content-disposition": true, "last-modified": true,
-	"content-encoding": true, "content-range": true,
-}
-
 // capture answers with what a capture holds. Its links lead to what there was at the moment of the stamp.
 func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p captures.Place, stamp string,
 	raw bool) error {
@@ -380,23 +374,17 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 	s.memento(h, r, u, p)
 	h.Set("Content-Location", "http://"+s.own+"/web/"+cdxj.Stamp(p.At)+"mp_/"+p.URL)
 	h.Set("Cache-Control", "no-cache") // another crawl may be shown at this address next
-	for _, f := range c.Header {
-		name := strings.ToLower(f.Name)
-		switch {
-		case name == "content-length" || name == "transfer-encoding":
-		case name == "location" && raw:
-			h.Add("X-Archive-Orig-Location", f.Value)
-		case name == "location":
-			if to, err := weburl.Href(f.Value, u.String()); err == nil {
-				to, _ = s.captured.Lead(stamp, to)
-				h.Set("Location", to)
-			}
-		case plain[name]:
-			h.Add(f.Name, f.Value)
-		case validField(f.Name):
-			h.Add("X-Archive-Orig-"+f.Name, f.Value)
-		}
+	use := fields.Shown
+	if raw {
+		use = fields.Bytes
+	} else if isInside(r) {
+		use = fields.Of(r)
 	}
+	fields.Pass(h, c.Header, use, func(ref string) string {
+		to, _ := weburl.Href(ref, u.String())
+		to, _ = s.captured.Lead(stamp, to)
+		return to
+	})
 	if raw { // a download: a browser would not show the bytes that the server sent
 		h.Set("Content-Disposition", "attachment")
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -528,8 +516,4 @@ func (s *Server) lost(err error, u weburl.URL) error {
 		s.log.WithFields(logrus.Fields{"url": u.String(), "err": err}).Warn("a capture was not shown to its end")
 	}
 	return nil
-}
-
-func validField(name string) bool {
-	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }

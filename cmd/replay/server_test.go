@@ -597,6 +597,38 @@ func TestAnotherOriginMayReadAnAnswer(t *testing.T) {
 	}
 }
 
+// TestAScriptReadsTheFieldsThatMakeItsList asks as fetch does, from the same origin and from another.
+func TestAScriptReadsTheFieldsThatMakeItsList(t *testing.T) {
+	list := func(path, more string) *warc.Exchange {
+		return &warc.Exchange{URI: "http://docs.test/" + path, Body: []byte("[]"), Head: []byte(
+			"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Total-Count: 57\r\nETag: \"a\"\r\n" +
+				"Set-Cookie: a=b\r\nContent-Range: items 0-9/57\r\nLink: <http://docs.test/list?page=2>; " +
+				"rel=\"next\"" + more + "\r\n\r\n")}
+	}
+	s := holding(t, t.TempDir(), list("list", ""),
+		list("shared", "\r\nAccess-Control-Allow-Origin: *\r\naccess-control-expose-headers: x-total-count, link"))
+	for path, exposed := range map[string]string{"/list": "Content-Range, Content-Type, ETag, Link, X-Total-Count",
+		"/shared": "Link, X-Total-Count"} {
+		w := ask(s, path, "Host", shown, "Sec-Fetch-Dest", "empty")
+		for name, want := range map[string]string{"X-Total-Count": "57", "Etag": `"a"`, "Content-Range": "items 0-9/57",
+			"Link": `<http://docs.test/list?page=2>; rel="next"`, "Set-Cookie": "", "X-Archive-Orig-Set-Cookie": "a=b",
+			"Access-Control-Expose-Headers": exposed} {
+			if got := strings.Join(w.Header().Values(name), "|"); got != want {
+				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
+			}
+		}
+		// what is shown, or fetched ahead of that, and what is asked for under our own name
+		for _, w := range []*httptest.ResponseRecorder{ask(s, path, "Host", shown, "Sec-Fetch-Dest", "iframe"),
+			ask(s, path, "Host", shown, "Sec-Fetch-Dest", "empty", "Sec-Purpose", "prefetch"),
+			ask(s, "/web/2026mp_/http://docs.test"+path, "Sec-Fetch-Dest", "empty")} {
+			if h := w.Header(); h.Get("X-Total-Count") != "" || h.Get("X-Archive-Orig-X-Total-Count") != "57" ||
+				!strings.Contains(h.Get("Link"), "timemap") {
+				t.Errorf("%s: %v", path, h)
+			}
+		}
+	}
+}
+
 // TestWhatAScriptSaysOfItsAddressFindsItsCapture asks as a page in replay does that sends where it is, and has a worker
 // loaded that is led into the archive.
 func TestWhatAScriptSaysOfItsAddressFindsItsCapture(t *testing.T) {

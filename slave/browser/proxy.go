@@ -13,10 +13,12 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"maps"
 	"math/big"
 	"mime"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -301,6 +303,7 @@ func (v *visit) ask(r *http.Request, key, url string, body []byte) *http.Respons
 		answer.Header.Get("Access-Control-Allow-Origin") == "" { // it was asked for without an Origin
 		answer.Header.Set("Access-Control-Allow-Origin", origin)
 		answer.Header.Set("Access-Control-Allow-Credentials", "true")
+		answer.Header.Set("Access-Control-Expose-Headers", strings.Join(slices.Sorted(maps.Keys(a.Header)), ", "))
 	}
 	if r.Method != http.MethodHead && a.Status != http.StatusNoContent && a.Status != http.StatusNotModified {
 		answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(a.Body)), int64(len(a.Body))

@@ -125,7 +125,8 @@ func TestAnAnswerMayBeReadByAnotherOrigin(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Body.Close()
-		if w.Header.Get("Access-Control-Allow-Origin") != "http://a.example" {
+		if w.Header.Get("Access-Control-Allow-Origin") != "http://a.example" ||
+			w.Header.Get("Access-Control-Expose-Headers") != "Alt-Svc, Content-Type" {
 			t.Errorf("%s: %v", method, w.Header)
 		}
 	}

@@ -97,6 +97,7 @@ var rooms = map[string]int{
 	"cmd/feed/beside":      260,
 	"cmd/proving":          140,
 	"cmd/replay/cdx":       813,
+	"cmd/replay/fields":    112,
 	"cmd/replay/origin":    126,
 	"cmd/replay/posts":     78,
 	"cmd/watch":            500,

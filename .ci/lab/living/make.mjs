@@ -331,8 +331,51 @@ ${shutScript}
 			if (n === 0) put(path.join(root, 'index.html'), text)
 		}
 		site(name, ['/', ...count(many).map((n) => `/page/${n}.html`)], { and: ['api.living.test'] })
-		sites.push({ name: 'api', host: 'api.living.test', pages: [], of: name })
-		put(path.join(out, 'api/robots.txt'), 'User-agent: *\nDisallow: /private/\n')
+		theAPI(name)
+	},
+
+	total() { // how long a list is, and where it goes on, is said by fields of the answers alone
+		const name = 'total', root = path.join(out, name), many = 6
+		for (const n of count(many)) {
+			const text = html(`<title>${title(name, n)}</title><style>${style}</style>`, `<h1>${title(name, n)}</h1><main></main>
+<a href="/page/${(n + 1) % many}.html">next</a> ${shut}<script type="module">
+const api = 'http://api.living.test:${port}', names = ['X-Total-Count', 'Content-Range', 'ETag', 'X-Unshared', 'Set-Cookie']
+const show = (text) => document.querySelector('main').append(Object.assign(document.createElement('p'), { textContent: text }))
+const said = (get) => names.map((name) => name + ' ' + get(name)).join(', ')
+const counted = async (root) => { // a pager: as many pages as the count asks for
+	const first = await fetch(root + '/list?n=c${n}&page=0')
+	const pages = Math.ceil(Number(first.headers.get('X-Total-Count')) / 5)
+	const rest = await Promise.all(Array.from({ length: pages - 1 }, (_, i) => fetch(root + '/list?n=c${n}&page=' + (i + 1))))
+	return [first, ...rest].map((r) => [r, said((name) => r.headers.get(name))])
+}
+const linked = async (root) => { // as far as the field Link leads; at another host, two pages: each costs a wait
+	const all = []
+	for (let url = root + '/list?n=l${n}&page=0'; url && !(root && all.length === 2); ) {
+		const r = await fetch(url)
+		const link = r.headers.get('Link')
+		all.push([r, link])
+		url = /<([^>]*)>; rel="next"/.exec(link)?.[1]
+	}
+	return all
+}
+const asked = (root) => new Promise((done, fail) => {
+	const x = new XMLHttpRequest()
+	x.open('GET', root + '/list?n=x${n}&page=4')
+	x.onload = () => done([[new Response(x.responseText), said((name) => x.getResponseHeader(name)) +
+		(x.getAllResponseHeaders().includes('x-total-count') ? ' among all' : ' not among all')]])
+	x.onerror = fail
+	x.send()
+})
+const asks = [counted, linked, asked].flatMap((ask) => ['', api].map((root) => ask(root).catch((e) => [[null, ask.name + ' of ' + root + ': ' + e]])))
+for (const found of asks)
+	for (const [r, fields] of await found) show(fields + ': ' + (r && (await r.json()).text))
+${shutScript}
+</script>`)
+			put(path.join(root, `page/${n}.html`), text)
+			if (n === 0) put(path.join(root, 'index.html'), text)
+		}
+		site(name, ['/', ...count(many).map((n) => `/page/${n}.html`)])
+		theAPI(name)
 	},
 
 	tried() { // what no archive can answer
@@ -378,6 +421,13 @@ document.querySelector('main').innerHTML = text.map((t) => '<p>' + t + '</p>').j
 	blog: () => plain('blog', 20, '<video preload="none" poster="/pictures/0.png"></video>'),
 	menu: () => plain('menu', 16, `<details open><summary>menu</summary><p>dishes</p></details><script>
 document.querySelector('summary').addEventListener('click', () => {})</script>`),
+}
+
+/** The server that pages of another site ask. */
+function theAPI(of) {
+	if (sites.some((s) => s.name === 'api')) return
+	sites.push({ name: 'api', host: 'api.living.test', pages: [], of })
+	put(path.join(out, 'api/robots.txt'), 'User-agent: *\nDisallow: /private/\n')
 }
 
 function vitepress(name, many) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -82,7 +83,7 @@ func (w *Web) serve(dir string, sites []*Site, port int) error {
 			s.address = "127.0.0.1" // where browsers look for it
 		}
 		handler := s.files(filepath.Join(dir, s.Name))
-		if s.Name == "api" || s.Name == "cors" {
+		if s.Name == "api" || s.Name == "cors" || s.Name == "total" {
 			handler = answers(handler)
 		}
 		if err := listen(s.address, handler); err != nil {
@@ -155,6 +156,9 @@ func answers(files http.Handler) http.Handler {
 		switch r.URL.Path {
 		case "/get":
 			known, of = r.Method == http.MethodGet, of+r.FormValue("at")
+		case "/list":
+			known, of = r.Method == http.MethodGet, of+" "+r.FormValue("page")
+			paged(h, r)
 		case "/moved":
 			http.Redirect(w, r, "http://"+strings.Replace(r.Host, "api", "cors", 1)+"/get?n="+of, http.StatusFound)
 			return
@@ -170,6 +174,33 @@ func answers(files http.Handler) http.Handler {
 		h.Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]string{"text": words(r.Method + r.URL.Path + of)})
 	})
+}
+
+// listed is how many entries each list of the lab has, in pages of listPage.
+const (
+	listed   = 23
+	listPage = 5
+)
+
+// paged sets the fields by which APIs say how long a list is, and where its next page is. No body says so.
+func paged(h http.Header, r *http.Request) {
+	page, _ := strconv.Atoi(r.FormValue("page"))
+	to := func(page int) string {
+		return fmt.Sprintf("http://%s/list?n=%s&page=%d", r.Host, url.QueryEscape(r.FormValue("n")), page)
+	}
+	if h.Get("Access-Control-Allow-Origin") == "" { // whoever asks
+		h.Set("Access-Control-Allow-Origin", "*")
+	}
+	h.Set("Access-Control-Expose-Headers", "X-Total-Count, Link, Content-Range, ETag")
+	h.Set("X-Total-Count", strconv.Itoa(listed))
+	h.Set("X-Unshared", "for pages of the same origin")
+	h.Set("Content-Range", fmt.Sprintf("items %d-%d/%d", page*listPage, min((page+1)*listPage, listed)-1, listed))
+	h.Set("ETag", fmt.Sprintf(`"%x"`, sha256.Sum256([]byte(r.URL.RawQuery)))[:12]+`"`)
+	if link := fmt.Sprintf(`<%s>; rel="first"`, to(0)); (page+1)*listPage < listed {
+		h.Set("Link", fmt.Sprintf(`%s, <%s>; rel="next"`, link, to(page+1)))
+	} else {
+		h.Set("Link", link)
+	}
 }
 
 // words are twelve words that a seed always gives.
