@@ -16,6 +16,8 @@ import (
 
 	"github.com/hashicorp/memberlist"
 	"github.com/sirupsen/logrus"
+
+	"henro/messages/ticks"
 )
 
 // Options say who this node is and how it meets the others.
@@ -408,10 +410,7 @@ func (n *Node) note(peer *memberlist.Node, alive bool) {
 			}
 		}
 	}
-	select {
-	case n.wake <- struct{}{}:
-	default:
-	}
+	ticks.Nudge(n.wake)
 }
 
 // settleSightings passes what the gossip says through the settler to the listener.
@@ -476,10 +475,7 @@ func (n *Node) lookAgain() {
 			n.sightings[key] = sighting{member: m, alive: true}
 		}
 	}
-	select {
-	case n.wake <- struct{}{}:
-	default:
-	}
+	ticks.Nudge(n.wake)
 }
 
 // understands reports whether the protocol of a member differs by one at most.

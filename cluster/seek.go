@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"henro/messages/ticks"
 )
 
 // seekOthers looks for other nodes while any are missing: memberlist by itself forgets a dead member after 30 s and
@@ -79,10 +81,7 @@ func (n *Node) doubt(address string) {
 	}
 	n.mu.Unlock()
 	if found {
-		select {
-		case n.seek <- struct{}{}:
-		default:
-		}
+		ticks.Nudge(n.seek)
 	}
 }
 

@@ -13,15 +13,15 @@ import (
 
 // box lies around the mailbox of one actor.
 type box struct {
-	tracer  *Tracer
-	mail    actor.Mailbox        // the mailbox itself
-	invoker actor.MessageInvoker // the actor's context
-	name    string
-	kind    string
-	sum     *kindSum      // of the kind; nil: not entered
-	turn    uint64        // which of its messages are timed
-	process actor.Process // what the registry has under the name while the actor lives
-	ending  bool          // it was asked to stop; written and read by the actor alone
+	actor.Mailbox // the mailbox itself
+	tracer        *Tracer
+	invoker       actor.MessageInvoker // the actor's context
+	name          string
+	kind          string
+	sum           *kindSum      // of the kind; nil: not entered
+	turn          uint64        // which of its messages are timed
+	process       actor.Process // what the registry has under the name while the actor lives
+	ending        bool          // it was asked to stop; written and read by the actor alone
 
 	taken atomic.Uint64          // messages that the actor began with; written by it alone
 	marks atomic.Pointer[marked] // what was found out about the name for the present watch
@@ -48,7 +48,7 @@ type stamped struct {
 var unbounded = actor.Unbounded()
 
 // mailbox makes the mailbox of an actor that is being spawned.
-func (t *Tracer) mailbox() actor.Mailbox { return &box{tracer: t, mail: unbounded(), turn: turn()} }
+func (t *Tracer) mailbox() actor.Mailbox { return &box{tracer: t, Mailbox: unbounded(), turn: turn()} }
 
 // RegisterHandlers is called once, when the actor has its name and its place in the registry.
 func (b *box) RegisterHandlers(invoker actor.MessageInvoker, dispatcher actor.Dispatcher) {
@@ -59,7 +59,7 @@ func (b *box) RegisterHandlers(invoker actor.MessageInvoker, dispatcher actor.Di
 		b.process, _ = b.tracer.system.ProcessRegistry.GetLocal(b.name)
 		b.tracer.enter(b)
 	}
-	b.mail.RegisterHandlers(b, dispatcher)
+	b.Mailbox.RegisterHandlers(b, dispatcher)
 }
 
 // PostUserMessage is called by senders.
@@ -67,7 +67,7 @@ func (b *box) PostUserMessage(message any) {
 	if w := b.tracer.active.Load(); w != nil {
 		message = b.stamp(w, message)
 	}
-	b.mail.PostUserMessage(message)
+	b.Mailbox.PostUserMessage(message)
 }
 
 func (b *box) stamp(w *watch, message any) any {
@@ -79,7 +79,7 @@ func (b *box) stamp(w *watch, message any) any {
 	if mask == 0 {
 		return message
 	}
-	return &stamped{message: message, at: time.Now(), queue: b.mail.UserMessageCount() + 1, watch: w, mask: mask}
+	return &stamped{message: message, at: time.Now(), queue: b.UserMessageCount() + 1, watch: w, mask: mask}
 }
 
 func (b *box) mask(w *watch) uint64 {
@@ -90,10 +90,6 @@ func (b *box) mask(w *watch) uint64 {
 	b.marks.Store(m)
 	return m.mask
 }
-
-func (b *box) PostSystemMessage(message any) { b.mail.PostSystemMessage(message) }
-func (b *box) Start()                        { b.mail.Start() }
-func (b *box) UserMessageCount() int         { return b.mail.UserMessageCount() }
 
 // InvokeUserMessage is called by the mailbox when there is something that the actor takes next.
 func (b *box) InvokeUserMessage(message any) {
@@ -146,7 +142,7 @@ func (b *box) InvokeSystemMessage(message any) {
 	case *actor.Stop, *actor.Terminated, *actor.Restart:
 		// An actor is gone once its children are: with Stop itself, or with the end of the last child.
 		if now, ok := b.tracer.system.ProcessRegistry.GetLocal(b.name); (!ok || now != b.process) && b.tracer.leave(b) {
-			kind, lost = Stopped, b.mail.UserMessageCount()
+			kind, lost = Stopped, b.UserMessageCount()
 		}
 	}
 	if kind == "" {

@@ -69,7 +69,7 @@ func (t *Tracer) Kinds() []KindRow {
 	}
 	for b := t.boxes.next; b != &t.boxes; b = b.next {
 		row := rows[b.kind]
-		queue := b.mail.UserMessageCount()
+		queue := b.UserMessageCount()
 		row.Actors++
 		row.Queue += queue
 		row.Longest = max(row.Longest, queue)

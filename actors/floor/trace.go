@@ -358,7 +358,7 @@ type Row struct {
 }
 
 func (b *box) row() Row {
-	return Row{Actor: b.name, Queue: b.mail.UserMessageCount(), Taken: b.taken.Load()}
+	return Row{Actor: b.name, Queue: b.UserMessageCount(), Taken: b.taken.Load()}
 }
 
 // Actors names the actors that live, the oldest first.
@@ -403,7 +403,7 @@ func (t *Tracer) Troubled(limit int) (stuck, growing []Row) {
 	t.boxesMu.Lock()
 	defer t.boxesMu.Unlock()
 	for b := t.boxes.next; b != &t.boxes; b = b.next {
-		queue, taken := uint64(b.mail.UserMessageCount()), b.taken.Load()
+		queue, taken := uint64(b.UserMessageCount()), b.taken.Load()
 		switch {
 		case queue > 0 && b.lastQueue > 0 && taken == b.lastTaken:
 			stuck = append(stuck, b.row())

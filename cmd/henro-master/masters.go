@@ -113,10 +113,7 @@ func (o *others) notice(event cluster.Event) {
 		delete(o.byName, c.Name)
 	case !down && c.Consensus != "" && (c.Role == cluster.Master || c.Role == cluster.Standby):
 		o.byName[c.Name] = c
-		select {
-		case o.second <- struct{}{}:
-		default:
-		}
+		ticks.Nudge(o.second)
 	}
 }
 

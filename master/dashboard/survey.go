@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"henro/messages/ticks"
 )
 
 // survey is a view for which the whole state is read: only while somebody looks, and seldom enough to cost a fiftieth
@@ -77,10 +79,7 @@ func (s *survey[T]) look() *surveyed[T] {
 	s.looked.Store(time.Now().UnixNano())
 	v := s.latest.Load()
 	if v == nil || time.Since(v.At) > max(surveyFreshFor, surveyEffort*v.took) {
-		select {
-		case s.wanted <- struct{}{}:
-		default: // it is being made, or will be
-		}
+		ticks.Nudge(s.wanted)
 	}
 	return v
 }

@@ -1,4 +1,4 @@
-// Package ticks has loops that do something again and again until a context ends.
+// Package ticks has loops that do something again and again until a context ends, and what wakes a loop.
 package ticks
 
 import (
@@ -32,5 +32,13 @@ func FromNow(ctx context.Context, span time.Duration) iter.Seq[time.Time] {
 		if yield(time.Now()) {
 			Every(ctx, span)(yield)
 		}
+	}
+}
+
+// Nudge wakes whoever waits for the channel, which has room for one, unless it was nudged before and has not woken yet.
+func Nudge(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"strings"
 	"time"
 
@@ -124,19 +125,12 @@ func DefaultOptions() Options {
 
 // orDefaults fills what is zero.
 func (o Options) orDefaults() Options {
-	d := DefaultOptions()
-	o.Accept = cmp.Or(o.Accept, d.Accept)
-	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, d.ConnectTimeout)
-	o.IdleTimeout = cmp.Or(o.IdleTimeout, d.IdleTimeout)
-	o.TotalTimeout = cmp.Or(o.TotalTimeout, d.TotalTimeout)
-	o.MaxHead = cmp.Or(o.MaxHead, d.MaxHead)
-	o.MaxBody = cmp.Or(o.MaxBody, d.MaxBody)
-	o.MaxDecoded = cmp.Or(o.MaxDecoded, d.MaxDecoded)
-	o.MaxRatio = cmp.Or(o.MaxRatio, d.MaxRatio)
-	o.IdleConnections = cmp.Or(o.IdleConnections, d.IdleConnections)
-	o.KeepIdle = cmp.Or(o.KeepIdle, d.KeepIdle)
-	o.DNSTimeout = cmp.Or(o.DNSTimeout, d.DNSTimeout)
-	o.DNSNames = cmp.Or(o.DNSNames, d.DNSNames)
+	given, usual := reflect.ValueOf(&o).Elem(), reflect.ValueOf(DefaultOptions())
+	for i := range given.NumField() {
+		if given.Field(i).IsZero() {
+			given.Field(i).Set(usual.Field(i))
+		}
+	}
 	o.Memory = cmp.Or(o.Memory, 64<<20+o.largest())
 	return o
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 
+	"henro/messages/ticks"
 	"henro/store"
 )
 
@@ -455,12 +456,7 @@ func (m *machine) fail(err error) {
 	}
 }
 
-func (m *machine) wantCheckpoint() {
-	select {
-	case m.full <- struct{}{}:
-	default:
-	}
-}
+func (m *machine) wantCheckpoint() { ticks.Nudge(m.full) }
 
 // Snapshot makes a checkpoint.
 func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
