@@ -4,6 +4,7 @@
 #
 #   bucket.sh [KILLS] [STORE] [FLAGS…]   30 kills; STORE is rclone or versitygw; FLAGS of bucket/main.go
 #   STORES=DIR                           where the two stores are built once; default: a folder of the user's
+#   DUCKDB=1                             DuckDB reads the tables of the running crawl, and agrees with henro sql
 #   SITES=DIR                            keep there what docs.sh unpacks; default: removed at the end
 set -euo pipefail
 lab=$(cd "$(dirname "$0")" && pwd)
@@ -16,9 +17,17 @@ finish() {
 	[ -n "${SITES:-}" ] || rm -rf "$sites"
 }
 trap finish EXIT
+. "$lab/programs.sh"
 mkdir -p "$stores"
-[ -x "$stores/rclone" ] && [ -x "$stores/versitygw" ] ||
-	go build -C "$lab/s3" -o "$stores/" ./rclone github.com/versity/versitygw/cmd/versitygw
+declare -A from=([rclone]=./rclone [versitygw]=github.com/versity/versitygw/cmd/versitygw)
+[ -x "$stores/$store" ] || go build -C "$lab/s3" -o "$stores/" "${from[$store]}"
 cd "$lab/../.."
-WORKERS=1 PORT=${PORT:-8080} bash "$lab/docs.sh" up "$sites"
-go run ./.ci/lab/bucket -stores "$stores" -sites "$sites" -store "$store" -kills "$kills" "$@"
+build "$sites/bin" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave
+WORKERS=1 PORT=${PORT:-8580} bash "$lab/docs.sh" up "$sites"
+if [ -n "${DUCKDB:-}" ]; then
+	install npm nodejs npm
+	cp "$lab"/analysis/* "$sites"
+	(cd "$sites" && npm install --silent --no-fund --no-audit --ignore-scripts --no-package-lock)
+	set -- -duckdb "$sites" "$@"
+fi
+go run ./.ci/lab/bucket -stores "$stores" -bin "$sites/bin" -sites "$sites" -store "$store" -kills "$kills" "$@"

@@ -1,7 +1,7 @@
 // Command bucket crawls real sites with slaves whose archive lives in a bucket, ends slaves, the master and the store
 // at random moments, and measures that every capture is in the bucket once and none is missing.
 //
-//	bucket -stores DIR -sites DIR [-store rclone|versitygw] [-kills N] [-seed N] [-dir DIR]
+//	bucket -stores DIR -bin DIR -sites DIR [-store rclone|versitygw] [-kills N] [-seed N] [-dir DIR]
 //
 // -stores has the programs of .ci/lab/s3, which are not of henro's making, -sites what docs.sh serves. When so many
 // processes died, the master is asked to end, and the slaves after it. Then the bucket is read by a client of its own
@@ -23,6 +23,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -54,7 +55,7 @@ type lab struct {
 	seed                           uint64
 	every                          time.Duration
 	delay, size                    string
-	slaveFlags                     string
+	slaveFlags, duckdb             string
 
 	ctx                  context.Context
 	rnd                  *rand.Rand
@@ -71,6 +72,7 @@ func main() {
 	l := &lab{killed: map[string]int{}}
 	flag.StringVar(&l.stores, "stores", "", "folder of rclone and versitygw")
 	flag.StringVar(&l.sites, "sites", "", "what docs.sh serves")
+	flag.StringVar(&l.bin, "bin", "", "folder of henro, henro-master and henro-slave")
 	flag.StringVar(&l.store, "store", "rclone", "rclone or versitygw")
 	flag.IntVar(&l.kills, "kills", 30, "processes to kill")
 	flag.Uint64Var(&l.seed, "seed", uint64(time.Now().UnixNano()), "of all randomness")
@@ -78,6 +80,7 @@ func main() {
 	flag.StringVar(&l.delay, "delay", "20ms", "politeness interval")
 	flag.StringVar(&l.size, "size", "4MB", "--warc-size of the slaves")
 	flag.StringVar(&l.slaveFlags, "slave-flags", "", "more flags of the slaves, with spaces between them")
+	flag.StringVar(&l.duckdb, "duckdb", "", "folder with duckdb.mjs and what it needs: it reads the tables meanwhile")
 	flag.StringVar(&l.dir, "dir", "", "keep what the crawl leaves here; default: removed unless something fails")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -100,15 +103,9 @@ func (l *lab) run(ctx context.Context) (err error) {
 	if l.dir, err = filepath.Abs(l.dir); err != nil {
 		return err
 	}
-	l.ctx, l.rnd, l.bin = ctx, rand.New(rand.NewPCG(l.seed, 1)), l.path("bin")
+	l.ctx, l.rnd = ctx, rand.New(rand.NewPCG(l.seed, 1))
 	if err := os.MkdirAll(l.path("store/"+bucketName), 0o755); err != nil {
 		return err
-	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", l.bin+"/", "./cmd/henro", "./cmd/henro-master",
-		"./cmd/henro-slave")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("build: %w", err)
 	}
 	l.group.Dir = l.dir
 	defer l.group.End()
@@ -118,6 +115,11 @@ func (l *lab) run(ctx context.Context) (err error) {
 	}
 	if err := l.murder(); err != nil {
 		return err
+	}
+	if l.duckdb != "" {
+		if err := l.engine(); err != nil {
+			return err
+		}
 	}
 	if err := l.end(); err != nil {
 		return err
@@ -260,6 +262,59 @@ func (l *lab) end() error {
 		}
 	}
 	return process.EndSlaves(l.ctx, l.slaves[:]...)
+}
+
+// engine asks DuckDB for what lies in the tables while the crawl runs: it must be what henro sql has of the same files.
+// DuckDB reads them where the store has them, since its client for S3 is no part of it.
+func (l *lab) engine() error {
+	const question = "SELECT url, strftime(fetch_time, '%Y-%m-%dT%H:%M:%SZ'), fetch_status, content_digest, " +
+		"warc_filename, warc_record_offset, warc_record_length, crawl FROM captures ORDER BY warc_filename, " +
+		"warc_record_offset"
+	tables := l.path("store/" + bucketName + "/" + folder + "/" + bucket.TablesFolder + "/*/*.parquet")
+	view := fmt.Sprintf("CREATE VIEW captures AS SELECT DISTINCT ON (warc_filename, warc_record_offset) * "+
+		"FROM read_parquet('%s', hive_partitioning = true);", tables)
+	err := errors.Join(os.WriteFile(l.path("tables.sql"), []byte(view), 0o600),
+		os.WriteFile(l.path("captures.sql"), []byte(question), 0o600))
+	if err != nil {
+		return err
+	}
+	for range 10 {
+		files := map[string]bool{}
+		var theirs, ours []string
+		asked := exec.CommandContext(l.ctx, "node", filepath.Join(l.duckdb, "duckdb.mjs"), l.path("tables.sql"), l.dir,
+			l.path("captures.sql"))
+		if out, bad := asked.CombinedOutput(); bad != nil { // a table may have gone while it was read
+			err = fmt.Errorf("DuckDB: %w: %s", bad, out)
+			continue
+		}
+		text, bad := os.ReadFile(l.path("captures.tsv"))
+		if bad != nil {
+			return bad
+		}
+		for line := range strings.Lines(string(text)) {
+			files[strings.Split(line, "\t")[4]], theirs = true, append(theirs, line)
+		}
+		text, err = exec.CommandContext(l.ctx, l.bin+"/henro", "sql", "--format", "tsv", "--", archive, "SELECT url, at, "+
+			"status, digest, filename, offset, length, '"+folder+"' FROM captures ORDER BY filename, offset").Output()
+		if err != nil {
+			continue // the store has died
+		}
+		for line := range strings.Lines(string(text)) {
+			if fields := strings.Split(line, "\t"); len(fields) > 4 && files[fields[4]] {
+				ours = append(ours, line)
+			}
+		}
+		if slices.Equal(ours, theirs) && len(ours) > 0 {
+			fmt.Printf("DuckDB    %d captures of %d WARC files while the crawl runs, the same as by henro sql\n", len(ours),
+				len(files))
+			return nil
+		}
+		err = fmt.Errorf("DuckDB has %d captures, henro sql %d", len(theirs), len(ours))
+		if bad := l.wait(l.every); bad != nil {
+			return bad
+		}
+	}
+	return err
 }
 
 func (l *lab) status() (*master.Status, error) {

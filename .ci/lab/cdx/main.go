@@ -37,6 +37,6 @@ func run(index, name string) error {
 	part := filepath.Base(name)
 	var failed error
 	_, err = bucket.Write(data, list, part, bucket.ScanFile(in, "", &failed))
-	loc := os.WriteFile(name+".loc", fmt.Appendf(nil, "%s\t%s.cdx.gz\n", part, part), 0o644)
+	loc := os.WriteFile(name+".loc", []byte(bucket.Loc(part, "s3://archive/crawl")), 0o644)
 	return errors.Join(err, failed, loc, data.Close(), list.Close())
 }

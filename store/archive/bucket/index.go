@@ -328,8 +328,7 @@ func (b *Bucket) write(ctx context.Context, dir, name string, lines iter.Seq[[]b
 		return 0, err
 	}
 	n, err = Write(files[0], files[1], name, t.through(lines))
-	// pywb takes the first place that it can read: beside the list, if all was copied, or here
-	_, failed := fmt.Fprintf(files[2], "%s\t%s\t%s/%s\n", name, objects[0], b, objects[0])
+	_, failed := files[2].WriteString(Loc(name, b.String()))
 	if err = errors.Join(err, failed, t.close()); err != nil {
 		return n, err
 	}
@@ -340,6 +339,13 @@ func (b *Bucket) write(ctx context.Context, dir, name string, lines iter.Seq[[]b
 		}
 	}
 	return n, nil
+}
+
+// Loc is the list NAME.loc of a part in a folder. pywb takes the first place that it can read: beside the list, if all
+// was copied, or where it was written.
+func Loc(name, folder string) string {
+	data := name + ".cdx.gz"
+	return name + "\t" + data + "\t" + folder + "/" + data + "\n"
 }
 
 // Write writes the blocks of sorted lines to data, and the list of their first lines to list.
