@@ -66,7 +66,7 @@ func EachLine(path string, visit func(cdxj.Entry) error) error {
 	}
 	defer f.Close()
 	return EachLineIn(f, true, func(e cdxj.Entry) error {
-		if url, bad := weburl.Parse(e.URL); bad == nil && e.Key != cdxj.Key(url) && len(e.Extra) == 0 {
+		if url, bad := weburl.Parse(e.URL); bad == nil && e.Key != cdxj.Key(url) && e.Field("method") == "" {
 			return fmt.Errorf("is not found by %s", e.URL)
 		}
 		return visit(e)

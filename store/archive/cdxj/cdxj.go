@@ -23,6 +23,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,7 +79,52 @@ func New(url weburl.URL, x *warc.Exchange, m warc.Members, status int, contentTy
 	for _, f := range x.Extra {
 		e.posted(f.Name, f.Value)
 	}
+	e.more(x.Truncated, locationOf(x.Head))
 	return e
+}
+
+// The further fields that Common Crawl has, too: why the payload is not whole, and where an answer from 300 to 399
+// leads, as a whole URL.
+const (
+	Truncated = "truncated"
+	Redirect  = "redirect"
+)
+
+// maxRedirect bounds the URL of a Redirect, in bytes; a longer one is left out.
+const maxRedirect = 8 << 10
+
+// more adds further fields. A revisit is always without its payload.
+func (e *Entry) more(truncated, location string) {
+	if truncated != "" && e.Mime != Revisit {
+		e.Extra = append(e.Extra, warc.Field{Name: Truncated, Value: truncated})
+	}
+	base, err := url.Parse(e.URL)
+	if to, bad := url.Parse(location); e.Status/100 == 3 && location != "" && err == nil && bad == nil {
+		if whole := base.ResolveReference(to).String(); len(whole) <= maxRedirect {
+			e.Extra = append(e.Extra, warc.Field{Name: Redirect, Value: whole})
+		}
+	}
+	slices.SortFunc(e.Extra, func(a, b warc.Field) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// locationOf is the first Location in the head of an answer.
+func locationOf(head []byte) string {
+	for line := range bytes.Lines(head) {
+		if name, value, ok := bytes.Cut(line, []byte(":")); ok && strings.EqualFold(string(name), "Location") {
+			return string(bytes.TrimSpace(value))
+		}
+	}
+	return ""
+}
+
+// Field is a further field of an entry; empty: it has none of that name.
+func (e *Entry) Field(name string) string {
+	for _, f := range e.Extra {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return ""
 }
 
 // NewResource is New for a record of a resource of so many bytes, which begins at an offset of what is appended.
@@ -115,15 +161,18 @@ func Of(r *warc.Entry, filename string) (Entry, bool, error) {
 	if _, digest, ok := strings.Cut(r.Header.Get("WARC-Payload-Digest"), ":"); ok {
 		e.Digest = digest
 	}
+	location := ""
 	switch m, err := r.HTTP(); {
 	case err == nil:
 		e.Status, e.Mime = m.Status, mime(m.Header.Get("Content-Type"))
+		location = m.Header.Get("Location")
 	case !errors.Is(err, warc.ErrNotHTTP):
 		return Entry{}, false, err
 	}
 	if r.Type() == warc.Revisit {
 		e.Mime = Revisit
 	}
+	e.more(r.Header.Get("WARC-Truncated"), location)
 	if err := r.Close(); err != nil {
 		return Entry{}, false, err
 	}
@@ -143,15 +192,10 @@ func (e *Entry) posted(name, value string) {
 
 // Asked are the method of the request and what the index has of its body; empty: it was a GET.
 func (e *Entry) Asked() (method, body string) {
-	for _, f := range e.Extra {
-		switch {
-		case f.Name == "method" && f.Value != "GET":
-			method = f.Value
-		case f.Name == "requestBody":
-			body = f.Value
-		}
+	if method = e.Field("method"); method == "GET" {
+		method = ""
 	}
-	return method, body
+	return method, e.Field("requestBody")
 }
 
 // rawKey is Key for a URI that may be no URL of the web, such as dns:example.com.

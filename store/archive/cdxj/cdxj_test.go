@@ -145,10 +145,19 @@ func archive(t *testing.T, name string, n int) ([]byte, []cdxj.Entry) {
 		if i%4 == 3 {
 			x.Earlier = &warc.Earlier{URI: x.URI, At: noon.Add(-time.Hour)}
 		}
+		status := 200
+		switch {
+		case i%5 == 1: // it leads elsewhere
+			status = 302
+			x.Head = []byte("HTTP/1.1 302 Found\r\nContent-Type: Text/HTML; charset=utf-8\r\n" +
+				"location:  ../to?x#y \r\n\r\n")
+		case i%5 == 2:
+			x.Truncated = "time"
+		}
 		var m warc.Members
 		offset := int64(len(data))
 		data, m = b.AppendExchange(data, &x)
-		e := cdxj.New(url, &x, m, 200, "Text/HTML; charset=utf-8")
+		e := cdxj.New(url, &x, m, status, "Text/HTML; charset=utf-8")
 		e.Offset += offset
 		e.Filename = name
 		entries = append(entries, e)
@@ -378,4 +387,28 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q\n%+v\n%+v %v", line, e, again, err)
 		}
 	})
+}
+
+// TestFurtherFieldsAreThoseOfCommonCrawl: where an answer leads, as a whole URL, and why a payload is not whole.
+func TestFurtherFieldsAreThoseOfCommonCrawl(t *testing.T) {
+	_, entries := archive(t, "HENRO-1.warc.gz", 20)
+	for i, e := range entries {
+		redirect, truncated := "", ""
+		switch {
+		case i%5 == 1:
+			redirect = e.URL[:strings.Index(e.URL, "/Page")] + "/to?x#y"
+		case i%5 == 2 && i%4 != 3:
+			truncated = "time"
+		}
+		if e.Field(cdxj.Redirect) != redirect || e.Field(cdxj.Truncated) != truncated {
+			t.Errorf("%d: %v, want %q and %q", i, e.Extra, redirect, truncated)
+		}
+	}
+	var b bytes.Buffer
+	e := cdxj.New(weburl.MustParse("http://a.test/"), &warc.Exchange{URI: "http://a.test/",
+		Head: []byte("HTTP/1.1 301 Moved\r\nLocation: /" + strings.Repeat("x", 9000) + "\r\n\r\n")}, warc.Members{},
+		301, "")
+	if b.Write(e.Append(nil)); strings.Contains(b.String(), "redirect") || b.Len() > 300 {
+		t.Errorf("a Location of 9,000 bytes: %s", b.String())
+	}
 }

@@ -2,8 +2,8 @@
 // Common Crawl's cc-index-table, so that queries written for it run on an archive of henro, and links are edges with a
 // source and a target.
 //
-// Values that a crawl does not keep (content_mime_detected, content_charset, content_languages, content_truncated,
-// fetch_redirect, warc_segment) are empty. What is no URL of the web has its URL alone. Tables without another name are
+// Values that no archive of ours keeps (content_mime_detected, content_charset, content_languages, warc_segment) are
+// empty. What is no URL of the web has its URL alone. Tables without another name are
 // as they are.
 package ccindex
 
@@ -61,7 +61,7 @@ var columns = []tables.Column{
 var same = map[string]string{
 	"url": "url", "fetch_time": "at", "fetch_status": "status", "content_digest": "digest",
 	"content_mime_type": "mime", "warc_filename": "filename", "warc_record_offset": "offset",
-	"warc_record_length": "length",
+	"warc_record_length": "length", "fetch_redirect": "redirect", "content_truncated": "truncated",
 }
 
 // edges are the names of the columns of links, as in the view of that name.

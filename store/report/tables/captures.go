@@ -30,6 +30,10 @@ var captureColumns = []column[capture]{
 		func(c *capture) Value { return integer(c.Length) }},
 	{"offset", Integer, "of the record in the file", func(c *capture) Value { return integer(c.Offset) }},
 	{"filename", Text, "of the WARC file", func(c *capture) Value { return text(c.Filename) }},
+	{"redirect", Text, "URL to which an answer from 300 to 399 leads",
+		func(c *capture) Value { return text(c.Field(cdxj.Redirect)) }},
+	{"truncated", Text, "why the payload is not whole, as WARC-Truncated has it",
+		func(c *capture) Value { return text(c.Field(cdxj.Truncated)) }},
 	{"host", Text, "scheme://name[:port]", func(c *capture) Value { return text(weburl.HostOf(c.URL)) }},
 }
 
