@@ -44,14 +44,8 @@ type Slaves func(context.Context) ([]lending.SlaveStatus, error)
 func Serve(dir string, system *actor.ActorSystem, slaves Slaves) http.HandlerFunc {
 	folder := filepath.Join(dir, changes.Folder)
 	return func(w http.ResponseWriter, r *http.Request) {
-		s := &stream{system: system, slaves: slaves, own: &book{dir: folder}, follow: r.FormValue("follow") == "true",
-			answers: make(chan answer), asking: map[string]bool{}, out: json.NewEncoder(w), fresh: earliest,
-			slave: func(address, since string) *messages.ChangesTold {
-				ask := &messages.ChangesAsked{Since: since}
-				said, _ := system.Root.RequestFuture(actor.NewPID(address, actorName), ask, patience).Result()
-				told, _ := said.(*messages.ChangesTold)
-				return told
-			}}
+		s := newStream(folder, system, slaves)
+		s.follow, s.out, s.fresh = r.FormValue("follow") == "true", json.NewEncoder(w), earliest
 		var err error
 		if s.wants, err = parseSelection(r.FormValue("pages"), r.FormValue("tag"), r.FormValue("q")); err != nil {
 			console.Fail(w, http.StatusBadRequest, err)
@@ -95,6 +89,16 @@ type stream struct {
 	answers chan answer
 	out     *json.Encoder
 	flush   func(line string) error // writes a line, and sends what was written
+}
+
+func newStream(folder string, system *actor.ActorSystem, slaves Slaves) *stream {
+	return &stream{system: system, slaves: slaves, own: &book{dir: folder}, answers: make(chan answer),
+		asking: map[string]bool{}, slave: func(address, since string) *messages.ChangesTold {
+			ask := &messages.ChangesAsked{Since: since}
+			said, _ := system.Root.RequestFuture(actor.NewPID(address, actorName), ask, patience).Result()
+			told, _ := said.(*messages.ChangesTold)
+			return told
+		}}
 }
 
 // answer is that of one source.

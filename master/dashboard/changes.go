@@ -11,17 +11,19 @@ import (
 // changesShown is how many of the latest changes a page shows.
 const changesShown = 50
 
-// changed shows what henro feed has found lately, or with ?noise=true what it held for noise.
-func (d *Dashboard) changed(r *http.Request, _ *page) (any, error) {
-	recent, noise := changes.Recent, r.FormValue("noise") == "true"
-	if noise {
-		recent = changes.RecentNoise
+// changed shows what henro feed, henro watch or slaves have found lately, with ?beside=true what went beside what came,
+// or with ?noise=true what was held for noise here.
+func (d *Dashboard) changed(r *http.Request, _ *page) (_ any, err error) {
+	v := struct {
+		Changes              []changes.Change
+		Noise, Teach, Beside bool
+	}{nil, r.FormValue("noise") == "true", d.crawl.Options().Watched != nil, r.FormValue("beside") == "true"}
+	if v.Noise {
+		v.Changes, err = changes.RecentNoise(filepath.Join(d.crawl.Options().Dir, changes.Folder), changesShown)
+	} else {
+		v.Changes = d.crawl.Changes(r.Context())
 	}
-	latest, err := recent(filepath.Join(d.crawl.Options().Dir, changes.Folder), changesShown)
-	return struct {
-		Changes      []changes.Change
-		Noise, Teach bool
-	}{latest, noise, d.crawl.Options().Watched != nil}, err
+	return v, err
 }
 
 // watched shows the list that is watched.

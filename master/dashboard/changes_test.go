@@ -34,12 +34,17 @@ func TestTheLatestChangesAreShown(t *testing.T) {
 	if err := changes.Append(dir, all); err != nil {
 		t.Fatal(err)
 	}
+	_, beside := get(t, d, "/changes?beside=true", "en")
+	wholesome(t, "/changes beside", beside)
+	if cells := beside.Find("#changes td"); cells.Length() != 2*changesShown || cells.Eq(1).Text() != "last" {
+		t.Errorf("side by side: %d, %q", cells.Length(), cells.Eq(1).Text())
+	}
 	for _, language := range []string{"en", "ja"} {
 		_, doc := get(t, d, "/changes", language)
 		wholesome(t, "/changes "+language, doc)
 		if cards := doc.Find("#changes section"); cards.Length() != changesShown ||
 			!strings.Contains(cards.First().Text(), "59") ||
-			!strings.Contains(cards.First().Find("pre").Text(), "+last") {
+			!strings.Contains(cards.First().Find(".overlaid ins").Text(), "last") {
 			t.Errorf("%s: %d changes, the first %q", language, cards.Length(), cards.First().Text())
 		}
 	}
@@ -48,7 +53,8 @@ func TestTheLatestChangesAreShown(t *testing.T) {
 	}
 	_, doc := get(t, d, "/changes", "en")
 	wholesome(t, "/changes", doc)
-	if text := doc.Find("#changes section").First().Find("pre").Text(); !strings.Contains(text, "javascript:") &&
+	text := doc.Find("#changes section").First().Find(".overlaid del").Text()
+	if !strings.Contains(text, "javascript:") &&
 		!strings.Contains(text, "data:text/html") {
 		t.Errorf("the latest change: %q", text)
 	}

@@ -8,7 +8,9 @@ import (
 	"henro/actors/floor"
 	"henro/actors/reading"
 	"henro/master"
+	"henro/master/changefeed"
 	"henro/master/lending"
+	"henro/store/report/changes"
 )
 
 // Crawl is what a dashboard shows and steers.
@@ -18,8 +20,9 @@ type Crawl interface {
 	Status(ctx context.Context) (*master.Status, error)
 	// the end of the log of a slave, oldest line first; console.ErrNoNode: no node has the name
 	Log(ctx context.Context, slave string) ([]console.Line, error)
-	Actors(limit int) []floor.Row // of this process, the longest mailbox first
-	Kinds() []floor.KindRow       // of this process
+	Changes(ctx context.Context) []changes.Change // of this crawl and its slaves, the latest first
+	Actors(limit int) []floor.Row                 // of this process, the longest mailbox first
+	Kinds() []floor.KindRow                       // of this process
 
 	Pause(ctx context.Context) error
 	Resume(ctx context.Context) error
@@ -39,13 +42,27 @@ type node interface {
 }
 
 // Of is the crawl of a master; the tracer looks into the mailboxes of its process.
-func Of(node *master.Node, tracer *floor.Tracer) Crawl { return &running{node, node, tracer} }
+func Of(node *master.Node, tracer *floor.Tracer) Crawl {
+	r := &running{node: node, master: node, tracer: tracer}
+	r.latest = changefeed.NewLatest(node.Options().Dir, node.Traces().System,
+		func(ctx context.Context) ([]lending.SlaveStatus, error) {
+			status, err := r.Status(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return status.Slaves, nil
+		}, changesShown)
+	return r
+}
 
 type running struct {
 	node
 	master *master.Node
 	tracer *floor.Tracer
+	latest *changefeed.Latest
 }
+
+func (r *running) Changes(ctx context.Context) []changes.Change { return r.latest.Get(ctx) }
 
 func (r *running) Log(ctx context.Context, slave string) ([]console.Line, error) {
 	return r.master.Traces().Log(ctx, slave, logShown)

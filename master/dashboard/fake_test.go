@@ -33,6 +33,7 @@ import (
 	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/consensus"
+	"henro/store/report/changes"
 )
 
 // fakeCrawl is a state on disk without a crawl; what is done to it is written down.
@@ -71,6 +72,13 @@ func (f *fakeCrawl) Reading() *reading.Crawl {
 	}
 	return &reading.Crawl{Dir: o.Dir, State: f.state, Settings: &settings,
 		Scope: rules.With(weburl.MustParse(someHost + "/"))}
+}
+func (f *fakeCrawl) Changes(context.Context) []changes.Change {
+	latest, err := changes.Recent(filepath.Join(f.dir, changes.Folder), changesShown)
+	if err != nil {
+		panic(err)
+	}
+	return latest
 }
 func (f *fakeCrawl) Kinds() []floor.KindRow {
 	return []floor.KindRow{{Kind: "host", Actors: 2, Queue: 3, Longest: 3, Taken: 9}}

@@ -12,6 +12,7 @@ import (
 
 	"henro/actors/floor"
 	"henro/master"
+	"henro/master/changefeed"
 	"henro/master/watchlist"
 	"henro/messages/weburl"
 )
@@ -222,6 +223,7 @@ func functions(w *words) template.FuncMap {
 		"silent":    silentFor(w),
 		"words":     w.terms, "about": w.about,
 		"version": func() string { return version },
+		"rows":    changefeed.Rows,
 		"sha1":    func(digest [20]byte) string { return base32.StdEncoding.EncodeToString(digest[:]) },
 	}
 }

@@ -106,7 +106,7 @@ var rooms = map[string]int{
 	"store/report/ccindex": 280,
 	"store/report/feeds":   105,
 	"store/report/news":    900,
-	"master/changefeed":    410,
+	"master/changefeed":    520,
 	"master/watchlist":     200,
 	"messages/posted":      312,
 	"slave/browser":        1_060,

@@ -5,7 +5,7 @@
 A reader keeps the cursor of the last change that it has got, and asks whichever master answers. Judged by the web's own log: what was
 served when, against what was told. Prints ok or FAIL lines; exit code 1 if one failed.
 """
-import http.client, http.server, json, os, random, re, sys, threading, time, urllib.parse
+import http.client, http.server, json, os, random, re, sys, threading, time, urllib.parse, urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 from masters import Crew
@@ -141,6 +141,10 @@ try:
     last = {(root(n), version[n]) for n in range(pages) if version[n]}
     holds('the newest version of each page was told', wait(30, lambda: last <= set(found())))
     time.sleep(2)
+    page = urllib.request.urlopen(f'http://{crew.leader().http}/changes?beside=true', timeout=30).read().decode()
+    shown = {(u, int(v)) for u, v in re.findall(r'<section class="card">.*?href="/page[^>]*>([^<]*)<.*?<ins>(?:[^<]* )?(\d+)', page, re.S)}
+    holds(f'the dashboard of the master that leads shows {len(shown)} changes of {len({u for u, _ in shown})} pages, all of which were told',
+          len(shown) > 0 and shown <= set(found()))
 finally:
     reading = False
     crew.stop()
