@@ -203,7 +203,7 @@ func (c *crawl) operations(b *bench, path string) error {
 		return err
 	}
 	start = time.Now()
-	n, err := c.store.Backup(file)
+	n, err := (&store.State{Partitions: []*store.Partition{c.store}}).Backup(file)
 	if err != nil {
 		return err
 	}
