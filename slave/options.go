@@ -63,6 +63,8 @@ type Options struct {
 	// Browser says which browser runs the scripts of pages, where a crawl wants it. Its Dir, for scratch, is the one
 	// beside the archive if it is empty.
 	Browser browser.Options
+	// Others are the other slaves of the crawl, whose captures a page may need; nil: it has none.
+	Others render.Others
 
 	Archive archivist.Options
 	// ArchiveStopped is called with the error when captures cannot be written, and with nil when they can be again;

@@ -39,7 +39,7 @@ func openRenderer(s *Slave) {
 		return
 	}
 	if s.o.Shows != nil {
-		s.renderer = render.New(s.o.Shows, s.o.Archive.Writer.Dir, s.log)
+		s.renderer = render.New(s.o.Shows, s.o.Others, s.o.Archive.Writer.Dir, s.log)
 		return
 	}
 	o := s.o.Browser
@@ -52,7 +52,7 @@ func openRenderer(s *Slave) {
 		o.Dir = filepath.Join(filepath.Dir(s.o.Archive.Writer.Dir), "browser")
 	}
 	o.UserAgent, o.Log = f.UserAgent, s.log
-	s.renderer = render.New(browser.New(o), s.o.Archive.Writer.Dir, s.log)
+	s.renderer = render.New(browser.New(o), s.o.Others, s.o.Archive.Writer.Dir, s.log)
 }
 
 func runsScripts(f *messages.FetchRules) bool {
@@ -177,6 +177,9 @@ func (p *Parser) scripts(m *parse, base weburl.URL, set *messages.LinkSet, found
 		}
 	}
 	attempts := uint32(m.visit.Attempts)
+	if m.page != nil {
+		attempts = m.page.Vain
+	}
 	goesOn := rendered && !m.page.Stuck
 	if rendered && len(m.page.Missing) == 0 || m.page != nil && attempts >= render.Renderings && !goesOn {
 		return
@@ -187,7 +190,8 @@ func (p *Parser) scripts(m *parse, base weburl.URL, set *messages.LinkSet, found
 	if m.page != nil && slices.ContainsFunc(m.page.Missing, elsewhere) {
 		return // another host's pace
 	}
-	if first && (decision == living.Render || !s.Full()) && (attempts < render.Renderings || goesOn) {
+	waits := m.page != nil && !rendered && m.page.Err == nil // nothing has come that it lacks
+	if first && !waits && (decision == living.Render || !s.Full()) && (attempts < render.Renderings || goesOn) {
 		again := *m.visit
 		if again.Task, again.Render = nil, true; !goesOn {
 			again.Attempts++

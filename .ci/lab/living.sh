@@ -12,6 +12,7 @@
 # BROWSER=off,auto         ways of crawling (three: off; the large site: all too)
 # PAGES=20                 of a site that are compared (three: 6)
 # BIG=2000                 pages of the large site
+# SLAVES=3                 with a master and so many slaves, each with a Chromium of its own
 # SOME=300                 of these that --browser all visits: its pages/s do not depend on how many there are
 # BARS=off                 what is missed is no failure
 # CACHE=FOLDER             for packages and sites, which are made anew only when what makes them has changed
@@ -72,13 +73,13 @@ made() {
 }
 
 cd "$lab/../.."
-build "$dir/bin" ./cmd/henro ./.ci/lab/living
+build "$dir/bin" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave ./.ci/lab/living
 failed=0
 judge() { # FOLDER FLAGS…
 	local sites=$1
 	shift
 	mkdir -p "$dir/run"
-	"$dir/bin/living" -dir "$dir/run" -henro "$dir/bin/henro" -sites "$sites" -port "$port" -bars "${BARS:-on}" "$@" || failed=1
+	"$dir/bin/living" -dir "$dir/run" -henro "$dir/bin/henro" -sites "$sites" -port "$port" -bars "${BARS:-on}" -slaves "${SLAVES:-0}" "$@" || failed=1
 	rm -rf "$dir/run"
 }
 if [ $# -gt 0 ]; then

@@ -215,8 +215,9 @@ func (s *schedule) awaits(page *store.Page, v *messages.PageVisited) bool {
 }
 
 const (
-	// maxRenderings is how often a page waits for what it is made of, beside its failed visits.
-	maxRenderings = 5
+	// maxRenderings is how often a page waits for what it is made of, beside its failed visits: the slave ends it
+	// earlier where no more comes.
+	maxRenderings = 50
 	maxRenderWait = time.Hour // each time, whatever the slave says
 )
 

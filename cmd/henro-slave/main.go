@@ -21,6 +21,7 @@ import (
 	"henro/cmd/feed/beside"
 	"henro/cmd/service"
 	"henro/slave"
+	"henro/slave/render/lenders"
 )
 
 // version is set by the linker (-X main.version=…) in releases.
@@ -133,6 +134,8 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	system := telemetry.System
 	telemetry.OfSlave(&o)
 	o.Mailboxes = telemetry.Tracer.Kinds
+	others := lenders.New(system)
+	o.Others = others
 	pid, joined, err := peers.Enlist(system, o, func() error {
 		_, err := floor.StartTracing(system, telemetry.Tracer)
 		return errors.Join(err, changes.Start(system, dir, sender != nil, log))
@@ -141,6 +144,7 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 		return err
 	}
 	log.WithField("actors", joined.Remote.Address()).Info("slave ready")
+	others.Know(joined.Node.Members)
 	var running sync.WaitGroup
 	changes.Go(ctx, &running, system, dir, joined.Node.Members, log)
 	if sender != nil {

@@ -14,7 +14,7 @@ import (
 const (
 	// Samples bounds the pages of a lease whose scripts are run to learn what pages like them need. The others wait.
 	Samples = 8
-	// Renderings is how often a page is shown while something of it is missing.
+	// Renderings is how often a page is shown while something of it is missing and it does not go on.
 	Renderings = 3
 )
 
@@ -84,7 +84,8 @@ func (l *Lease) Show(ctx context.Context, url weburl.URL, attempts uint16,
 	if err != nil {
 		return nil, err
 	}
-	if attempts < Renderings && l.Lacks(url.String()) {
+	page.Attempts, page.Vain = attempts, l.vain(url.String(), attempts)
+	if page.Vain < Renderings && l.Lacks(ctx, url.String()) {
 		return page, nil
 	}
 	switch l.Decide(url.String(), true) {

@@ -31,8 +31,8 @@ import (
 // ErrAbsent is returned for a page that this slave has no capture of: another slave has it, or its file was collected.
 var ErrAbsent = errors.New("this slave has no capture of the page")
 
-// errNever is returned for what was asked for, and did not come.
-var errNever = errors.Join(ErrAbsent, errors.New("none will come"))
+// ErrNever is returned for what was asked for, and did not come.
+var ErrNever = errors.Join(ErrAbsent, errors.New("none will come"))
 
 const (
 	// maxKnown bounds the URLs whose captures are found: at some 60 bytes each.
@@ -44,11 +44,11 @@ const (
 	maxSync   = 3 * time.Second
 	// maxTried bounds what is counted of what a page tries and no archive can answer.
 	maxTried = 1000
-	// Wait is how long a page waits for what it is made of, the first time; four times as long each further time.
+	// Wait is how long a page waits for what it is made of, the first time; four times as long each time in vain.
 	Wait = 5 * time.Second
 )
 
-// After is how long a page waits that was tried so often.
+// After is how long a page waits that was tried so often in vain.
 func After(attempts uint32) time.Duration { return Wait << (2 * min(attempts, 5)) }
 
 // Browser is what shows pages: a browser.Browser, or another in tests.
@@ -57,9 +57,18 @@ type Browser interface {
 	Close() error
 }
 
+// Others are the other slaves of a crawl: hosts go from one to another, and what a page is made of comes from several.
+type Others interface {
+	// Serve lets the others have what is here.
+	Serve(have func(ctx context.Context, url weburl.URL, whole bool) (*Page, error))
+	// Ask returns what another has, as Have does.
+	Ask(ctx context.Context, url weburl.URL, whole bool) (*Page, error)
+}
+
 // Renderer has the pages of one archive rendered. Its methods may be called from any goroutine.
 type Renderer struct {
 	browser Browser
+	others  Others // nil: there are none
 	dir     string
 	log     *logrus.Entry
 
@@ -77,10 +86,14 @@ type place struct {
 	file   unique.Handle[string]
 }
 
-// New makes the renderer of an archive, by a browser that it closes in the end.
-func New(b Browser, dir string, log *logrus.Entry) *Renderer {
-	return &Renderer{browser: b, dir: dir, log: log, known: map[uint64]place{},
+// New makes the renderer of an archive, by a browser that it closes in the end. others may be nil.
+func New(b Browser, others Others, dir string, log *logrus.Entry) *Renderer {
+	r := &Renderer{browser: b, others: others, dir: dir, log: log, known: map[uint64]place{},
 		coming: map[uint64]chan struct{}{}}
+	if others != nil {
+		others.Serve(r.Have)
+	}
+	return r
 }
 
 // Close ends the browser.
@@ -194,13 +207,29 @@ func (r *Renderer) find(url string) (cdxj.Entry, bool) {
 	return cdxj.Entry{URL: url, At: time.Unix(p.at, 0).UTC(), Filename: p.file.Value(), Offset: p.offset}, true
 }
 
-// Lacks reports that nothing has come of what a page lacked when it was shown last.
-func (r *Renderer) Lacks(url string) bool {
+// vain is how many attempts to show a page came after the last one that brought it further.
+func (r *Renderer) vain(url string, attempts uint16) uint32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.lacks.Still(wanted.Key(url), func(url string) bool {
-		_, come := r.at(url)
-		return come
+	return uint32(r.lacks.Vain(wanted.Key(url), attempts))
+}
+
+// maxLooked bounds what a page lacked and others are asked for, before it is shown again.
+const maxLooked = 16
+
+// Lacks reports that nothing has come of what a page lacked when it was shown last.
+func (r *Renderer) Lacks(ctx context.Context, url string) bool {
+	r.mu.Lock()
+	lacked := r.lacks.Now(wanted.Key(url))
+	come := slices.ContainsFunc(lacked, func(url string) bool { _, come := r.at(url); return come })
+	r.mu.Unlock()
+	first := lacked[:min(len(lacked), maxLooked)]
+	return len(lacked) > 0 && !come && !slices.ContainsFunc(first, func(url string) bool {
+		to, err := weburl.Parse(url)
+		if err == nil && r.others != nil {
+			_, err = r.others.Ask(ctx, to, false)
+		}
+		return r.others != nil && (err == nil || errors.Is(err, ErrNever))
 	})
 }
 
@@ -211,6 +240,8 @@ type Page struct {
 	Header        http.Header
 	Payload, Body []byte    // with and without its content coding
 	At            time.Time // of the capture
+	Attempts      uint16    // before this one, of all kinds
+	Vain          uint32    // of those, how many came after the last one that brought it further
 
 	Rendering *browser.Rendering // nil: the scripts were not run
 	Missing   []string           // what the page asked for and the archive has not yet, in the form of URLs here
@@ -218,8 +249,20 @@ type Page struct {
 	Err       error              // why the scripts could not be run
 }
 
-// Read returns what the archive has of a page: ErrAbsent if it has nothing.
+// Read returns what the archive has of a page, or that of another slave: ErrAbsent if there is nothing.
 func (r *Renderer) Read(ctx context.Context, url weburl.URL) (*Page, error) {
+	p, err := r.Have(ctx, url, true)
+	if r.others != nil && errors.Is(err, ErrAbsent) {
+		if of, asked := r.others.Ask(ctx, url, true); asked == nil || errors.Is(asked, ErrNever) {
+			p, err = of, asked
+		}
+	}
+	return p, err
+}
+
+// Have returns what this slave has of a page: ErrAbsent if it has nothing, and ErrNever, which is an ErrAbsent, if
+// nothing will come either. Unless the whole is wanted, only the moment of the capture is there.
+func (r *Renderer) Have(ctx context.Context, url weburl.URL, whole bool) (*Page, error) {
 	r.await(ctx, url.String())
 	a, err := r.open()
 	if err != nil {
@@ -229,7 +272,9 @@ func (r *Renderer) Read(ctx context.Context, url weburl.URL) (*Page, error) {
 	if !known {
 		return nil, ErrAbsent
 	} else if e.Filename == "" {
-		return nil, errNever
+		return nil, ErrNever
+	} else if !whole {
+		return &Page{URL: url, At: e.At}, nil
 	}
 	c, err := a.Read(e)
 	if err != nil {
@@ -240,13 +285,22 @@ func (r *Renderer) Read(ctx context.Context, url weburl.URL) (*Page, error) {
 	for _, f := range c.Header {
 		p.Header.Add(f.Name, f.Value)
 	}
-	p.Payload, err = io.ReadAll(io.LimitReader(c.Body, maxBody))
-	body, coding := captures.Uncoded(bytes.NewReader(p.Payload), strings.Join(p.Header["Content-Encoding"], ","))
-	if err = errors.Join(err, coding); err != nil {
+	if p.Payload, err = io.ReadAll(io.LimitReader(c.Body, maxBody)); err == nil {
+		err = p.Decode()
+	}
+	if err != nil {
 		return nil, errors.Join(ErrAbsent, err)
 	}
-	p.Body, err = io.ReadAll(io.LimitReader(body, maxBody))
-	return p, err
+	return p, nil
+}
+
+// Decode makes the body of a page of its payload.
+func (p *Page) Decode() error {
+	body, err := captures.Uncoded(bytes.NewReader(p.Payload), strings.Join(p.Header["Content-Encoding"], ","))
+	if err == nil {
+		p.Body, err = io.ReadAll(io.LimitReader(body, maxBody))
+	}
+	return err
 }
 
 // Run has the scripts of a page run, the user's own script behind ours. What goes wrong is in p.Err. never tells of a
@@ -277,7 +331,7 @@ func (r *Renderer) Run(ctx context.Context, p *Page, behaviour string, never fun
 			if err == nil {
 				return &browser.Answer{Status: part.Status, Header: part.Header, Body: part.Body, At: part.At}
 			}
-			waits := !errors.Is(err, errNever) && !never(to, q.Kind)
+			waits := !errors.Is(err, ErrNever) && !never(to, q.Kind)
 			if url := to.String(); waits && !slices.Contains(p.Missing, url) {
 				p.Missing = append(p.Missing, url)
 			}
@@ -291,5 +345,9 @@ func (r *Renderer) Run(ctx context.Context, p *Page, behaviour string, never fun
 	mu.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.Stuck = r.lacks.Note(wanted.Key(p.URL.String()), p.Missing)
+	key := wanted.Key(p.URL.String())
+	if p.Stuck = r.lacks.Note(key, p.Missing); !p.Stuck && p.Err == nil {
+		r.lacks.Went(key, p.Attempts)
+	}
+	p.Vain = uint32(r.lacks.Vain(key, p.Attempts))
 }

@@ -3,6 +3,7 @@ package render
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"testing"
@@ -26,7 +27,7 @@ func (none) Close() error { return nil }
 func quiet(dir string) *Renderer {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	return New(none{}, dir, logrus.NewEntry(log))
+	return New(none{}, nil, dir, logrus.NewEntry(log))
 }
 
 // What is on its way to the archive is waited for until it is synced, until it failed, or as long as a sync may take.
@@ -80,13 +81,13 @@ func TestAPageWaitsForWhatMayComeAlone(t *testing.T) {
 		never := func(url weburl.URL, kind string) bool { return kind == "fetch" && url.String() == denied }
 		r.Run(t.Context(), p, "", never)
 	}
-	if show(); !slices.Equal(p.Missing, []string{coming}) || p.Stuck || !r.Lacks(page) {
+	if show(); !slices.Equal(p.Missing, []string{coming}) || p.Stuck || !r.Lacks(t.Context(), page) {
 		t.Errorf("it lacks %v, stuck %v", p.Missing, p.Stuck)
 	}
 	if show(); !p.Stuck {
 		t.Error("it lacks the same again, and goes on")
 	}
-	if r.Archived(coming, Never, "", 0); r.Lacks(page) {
+	if r.Archived(coming, Never, "", 0); r.Lacks(t.Context(), page) {
 		t.Error("it waits for what will not come")
 	}
 	if show(); len(p.Missing) > 0 {
@@ -96,6 +97,70 @@ func TestAPageWaitsForWhatMayComeAlone(t *testing.T) {
 	r.Archived(failed, Never, "", 0)
 	if e, known := r.find(failed); !known || e.Offset != 7 {
 		t.Error("a capture is forgotten for a failure after it")
+	}
+}
+
+// A page that lacks something new each time, as a list of many pages does, waits as if it were the first time.
+func TestAPageThatGoesOnWaitsAsTheFirstTime(t *testing.T) {
+	r := quiet(t.TempDir())
+	defer r.Close()
+	p := &Page{URL: weburl.MustParse("http://a.example/")}
+	for p.Attempts = range 9 {
+		p.Missing, r.browser = nil, asks{fmt.Sprint("http://b.example/", p.Attempts)}
+		if r.Run(t.Context(), p, "", func(weburl.URL, string) bool { return false }); p.Stuck || p.Vain != 0 {
+			t.Fatalf("attempt %d: stuck %v, in vain %d", p.Attempts, p.Stuck, p.Vain)
+		}
+	}
+	p.Attempts = 10
+	r.Run(t.Context(), p, "", func(weburl.URL, string) bool { return false })
+	if !p.Stuck || p.Vain != 2 {
+		t.Errorf("it lacks the same again: stuck %v, in vain %d", p.Stuck, p.Vain)
+	}
+}
+
+// others have what is by them.
+type others map[string]string // by URL; "": nothing will come
+
+func (others) Serve(func(context.Context, weburl.URL, bool) (*Page, error)) {}
+
+func (o others) Ask(_ context.Context, url weburl.URL, _ bool) (*Page, error) {
+	if body, has := o[url.String()]; has && body == "" {
+		return nil, ErrNever
+	} else if has {
+		return &Page{URL: url, Status: 200, Body: []byte(body)}, nil
+	}
+	return nil, ErrAbsent
+}
+
+// What another slave has is as good as what is here: a page is read there, is shown with it, and waits for it no more.
+func TestWhatAnotherSlaveHasIsThere(t *testing.T) {
+	r, has := quiet(t.TempDir()), others{}
+	defer r.Close()
+	const script, failed = "http://b.example/a.js", "http://b.example/gone"
+	r.others, r.browser = has, asks{script, failed}
+	p := &Page{URL: weburl.MustParse("http://a.example/")}
+	show := func() {
+		p.Missing = nil
+		r.Run(t.Context(), p, "", func(weburl.URL, string) bool { return false })
+	}
+	if show(); !slices.Equal(p.Missing, []string{script, failed}) || !r.Lacks(t.Context(), p.URL.String()) {
+		t.Errorf("nobody has it, and it lacks %v", p.Missing)
+	}
+	if has[failed] = ""; r.Lacks(t.Context(), p.URL.String()) {
+		t.Error("it waits for what another has tried in vain")
+	}
+	if has[script] = "1"; r.Lacks(t.Context(), p.URL.String()) {
+		t.Error("it waits for what another has")
+	}
+	if show(); len(p.Missing) > 0 {
+		t.Errorf("it lacks %v", p.Missing)
+	}
+	if got, err := r.Read(t.Context(), weburl.MustParse(script)); err != nil || string(got.Body) != "1" {
+		t.Errorf("%v %v", got, err)
+	}
+	r.Archived(script, time.Now(), "x.warc.gz", 0) // here too, but its file is gone
+	if got, err := r.Read(t.Context(), weburl.MustParse(script)); err != nil || string(got.Body) != "1" {
+		t.Errorf("a capture whose file is gone is not read elsewhere: %v %v", got, err)
 	}
 }
 

@@ -127,6 +127,11 @@ func (l *lab) try(ctx context.Context, s *Site, way string) (*row, error) {
 		r.note("%d asked again, since they came at most %v before henro was killed", r.manners.Lost,
 			r.manners.Oldest.Round(time.Millisecond))
 	}
+	if l.slaves > 0 {
+		if err := l.sayParts(s, way, dir); err != nil {
+			return nil, err
+		}
+	}
 	if len(r.manners.Agents) > 1 {
 		r.notes = append(r.notes, fmt.Sprintf("%d user agents: %q", len(r.manners.Agents), r.manners.Agents))
 	}

@@ -34,6 +34,7 @@ type lab struct {
 	port                       int
 	delay, limit, soaks        time.Duration
 	bars, kill                 bool
+	slaves                     int // of a crawl; 0: henro crawl, all in one
 	some                       int // pages of a site that --browser all is to visit; 0: all
 	options                    qa.Options
 	all                        []*Site
@@ -57,6 +58,7 @@ func main() {
 	flag.DurationVar(&l.limit, "limit", 10*time.Minute, "of one crawl")
 	flag.BoolVar(&l.kill, "kill", false, "kill -9 Chromium and henro in the middle, and go on")
 	flag.IntVar(&l.some, "some", 0, "pages that a crawl with --browser all visits at most; 0: all")
+	flag.IntVar(&l.slaves, "slaves", 0, "crawl with henro-master, and so many of henro-slave, which are beside henro")
 	flag.DurationVar(&l.soaks, "soak", 0, "crawl one site for so long, and judge memory alone")
 	bars := flag.String("bars", "on", "off: what is missed is printed, and no failure")
 	flag.Parse()
@@ -202,6 +204,8 @@ func (l *lab) crawl(ctx context.Context, s *Site, way, dir string) (time.Duratio
 			l.say(killed.henro > 0 && (way == "off" || killed.chromium > 0), true,
 				"%s, --browser %s: both were killed", s.Name, way)
 		}
+	} else if l.slaves > 0 {
+		out, err = l.together(ctx, command(), dir)
 	} else {
 		out, err = command().CombinedOutput()
 	}

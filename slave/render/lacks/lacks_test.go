@@ -2,24 +2,19 @@ package lacks
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 )
 
-// A page is shown again once something has come of what it lacked.
-func TestAPageLacksUntilSomethingComes(t *testing.T) {
+func TestWhatAPageLacksIsWhatItLackedLast(t *testing.T) {
 	var b Book
-	come := map[string]bool{}
-	has := func(url string) bool { return come[url] }
-	if b.Still(1, has) {
+	if len(b.Now(1)) > 0 {
 		t.Error("a page that was never shown lacks something")
 	}
 	b.Note(1, []string{"one", "two"})
-	if !b.Still(1, has) || b.Still(2, has) {
-		t.Error("nothing has come, and it would be shown")
-	}
-	come["two"] = true
-	if b.Still(1, has) {
-		t.Error("something has come, and it is not shown")
+	b.Note(1, []string{"three"})
+	if !slices.Equal(b.Now(1), []string{"three"}) || len(b.Now(2)) > 0 {
+		t.Errorf("it lacks %v, another %v", b.Now(1), b.Now(2))
 	}
 	b.Note(1, nil)
 	if len(b.pages) > 0 {
@@ -50,5 +45,23 @@ func TestAPageIsStuck(t *testing.T) {
 	}
 	if len(b.pages) > maxPages {
 		t.Errorf("%d pages are remembered", len(b.pages))
+	}
+}
+
+// A page whose list goes on part by part waits as if each part were the first, for as long as there is more.
+func TestAPageThatGoesOnWaitsInVainForNothing(t *testing.T) {
+	var b Book
+	for attempt := range uint16(20) {
+		b.Note(1, []string{fmt.Sprint(attempt)})
+		if b.Went(1, attempt); b.Vain(1, attempt) != 0 || b.Vain(1, attempt+3) != 3 {
+			t.Fatalf("attempt %d: in vain %d, %d", attempt, b.Vain(1, attempt), b.Vain(1, attempt+3))
+		}
+	}
+	if b.Note(1, []string{"3"}); b.Vain(1, 20) != 1 || b.Vain(2, 20) != 20 || b.Vain(1, 5) != 0 {
+		t.Errorf("in vain %d, another page %d, one that begins anew %d", b.Vain(1, 20), b.Vain(2, 20), b.Vain(1, 5))
+	}
+	b.Note(1, nil)
+	if b.Went(1, 21); len(b.pages) > 0 {
+		t.Error("a page that lacks nothing is remembered")
 	}
 }
