@@ -294,8 +294,8 @@ func (l *lab) engine() error {
 		for line := range strings.Lines(string(text)) {
 			files[strings.Split(line, "\t")[4]], theirs = true, append(theirs, line)
 		}
-		text, err = exec.CommandContext(l.ctx, l.bin+"/henro", "sql", "--format", "tsv", "--", archive, "SELECT url, at, "+
-			"status, digest, filename, offset, length, '"+folder+"' FROM captures ORDER BY filename, offset").Output()
+		text, err = exec.CommandContext(l.ctx, l.bin+"/henro", "sql", "--format", "tsv", "--", archive, "SELECT url, "+
+			"at, status, digest, filename, offset, length, '"+folder+"' FROM captures ORDER BY filename, offset").Output()
 		if err != nil {
 			continue // the store has died
 		}
@@ -305,8 +305,8 @@ func (l *lab) engine() error {
 			}
 		}
 		if slices.Equal(ours, theirs) && len(ours) > 0 {
-			fmt.Printf("DuckDB    %d captures of %d WARC files while the crawl runs, the same as by henro sql\n", len(ours),
-				len(files))
+			fmt.Printf("DuckDB    %d captures of %d WARC files while the crawl runs, the same as by henro sql\n",
+				len(ours), len(files))
 			return nil
 		}
 		err = fmt.Errorf("DuckDB has %d captures, henro sql %d", len(theirs), len(ours))
@@ -405,8 +405,8 @@ func (l *lab) tables(captures, most int) error {
 		}
 		files++
 	}
-	fmt.Printf("tables    %d captures in %d files of Parquet; %d WARC files in %d parts of the index\n", len(rows), files,
-		indexed, len(index.Parts))
+	fmt.Printf("tables    %d captures in %d files of Parquet; %d WARC files in %d parts of the index\n", len(rows),
+		files, indexed, len(index.Parts))
 	if len(rows) != captures {
 		return fmt.Errorf("%d captures are in the tables, of %d", len(rows), captures)
 	}
