@@ -31,7 +31,7 @@ const (
 	linesOfBlock = 3000
 	maxList      = 256 << 20 // bytes of a list of first lines, or of IndexName: 10⁹ lines of index have some 30 MB
 	maxBlock     = 64 << 20  // bytes of a block, unpacked
-	maxPart      = 1 << 26   // lines of a part that is not merged any more: 2 GB, and 15 of them at 10⁹ lines
+	maxPart      = 1 << 24   // lines of a part that is not merged any more: 1 GB with its table
 )
 
 // Part is a sorted part of the index: NAME.cdx.gz, NAME.idx and NAME.loc, as pywb reads them.
