@@ -294,8 +294,9 @@ func (l *lab) engine() error {
 		for line := range strings.Lines(string(text)) {
 			files[strings.Split(line, "\t")[4]], theirs = true, append(theirs, line)
 		}
-		text, err = exec.CommandContext(l.ctx, l.bin+"/henro", "sql", "--format", "tsv", "--", archive, "SELECT url, "+
-			"at, status, digest, filename, offset, length, '"+folder+"' FROM captures ORDER BY filename, offset").Output()
+		text, err = exec.CommandContext(l.ctx, l.bin+"/henro", "sql", "--format", "tsv", "--", archive,
+			"SELECT url, at, status, digest, filename, offset, length, '"+folder+
+				"' FROM captures ORDER BY filename, offset").Output()
 		if err != nil {
 			continue // the store has died
 		}
