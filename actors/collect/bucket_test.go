@@ -38,6 +38,7 @@ type s3 struct {
 	at, n    int                                          // the at-th request meets a fault
 	fault    func(w http.ResponseWriter, r *http.Request) // what then happens
 	requests []string
+	paths    []string // of requests, behind their methods
 }
 
 func newS3(t *testing.T) *s3 {
@@ -62,7 +63,7 @@ func (s *s3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Has("partNumber") {
 		part = " piece " + r.URL.Query().Get("partNumber")
 	}
-	s.requests = append(s.requests, r.Method+part)
+	s.requests, s.paths = append(s.requests, r.Method+part), append(s.paths, r.Method+" "+r.URL.Path)
 	s.mu.Unlock()
 	if fault != nil {
 		fault(w, r)
@@ -358,5 +359,39 @@ func TestErrorsOfAStoreSayWhatToDo(t *testing.T) {
 			t.Errorf("%s: %v", code, err)
 		}
 		server.Close()
+	}
+}
+
+// TestATableIsBroughtOnce: before the index, which says that it was; one that a greater table has taken in does not come
+// again when the slave died before it removed its file.
+func TestATableIsBroughtOnce(t *testing.T) {
+	s, dir := newS3(t), t.TempDir()
+	place, err := collect.NewBucket(s.where())
+	if err != nil {
+		t.Fatal(err)
+	}
+	place.Piece = 5 << 20
+	brought := 0
+	place.Brought = func() { brought++ }
+	const table = "tables/captures/crawl=crawl/henro-1.parquet"
+	for again := range 2 {
+		large(t, dir, "henro-1.warc.gz")
+		sender := sender(t, dir, nil, func(o *collect.SenderOptions) { o.Place = place })
+		if n, err := sender.Pass(t.Context()); err != nil || n != 1 || brought != again+1 {
+			t.Fatal(n, err, brought)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("left here: %v, %v", left, err)
+		}
+		if there := s.object(t, table); (there != nil) != (again == 0) {
+			t.Errorf("brought for the %d. time: a table of %d bytes", again+1, len(there))
+		}
+		if _, err := s.backend.DeleteObject("archive", "crawl/"+table); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(path string) int { return slices.Index(s.paths, path) }
+	if first, then := at("PUT /archive/crawl/"+table), at("PUT /archive/crawl/henro-1.cdxj"); first < 0 || then < first {
+		t.Errorf("the table is request %d, the index %d: %q", first, then, s.paths)
 	}
 }
