@@ -362,8 +362,8 @@ func TestErrorsOfAStoreSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestATableIsBroughtOnce: before the index, which says that it was; one that a greater table has taken in does not come
-// again when the slave died before it removed its file.
+// TestATableIsBroughtOnce: before the index, which says that it was; one that a greater table has taken in does not
+// come again when the slave died before it removed its file.
 func TestATableIsBroughtOnce(t *testing.T) {
 	s, dir := newS3(t), t.TempDir()
 	place, err := collect.NewBucket(s.where())
@@ -391,7 +391,8 @@ func TestATableIsBroughtOnce(t *testing.T) {
 		}
 	}
 	at := func(path string) int { return slices.Index(s.paths, path) }
-	if first, then := at("PUT /archive/crawl/"+table), at("PUT /archive/crawl/henro-1.cdxj"); first < 0 || then < first {
+	first, then := at("PUT /archive/crawl/"+table), at("PUT /archive/crawl/henro-1.cdxj")
+	if first < 0 || then < first {
 		t.Errorf("the table is request %d, the index %d: %q", first, then, s.paths)
 	}
 }

@@ -2,11 +2,13 @@
 //
 // A folder of a bucket holds WARC files, each with its CDXJ beside it, as henro-slave --collect brings them. An Index
 // makes of these sorted parts in the form that Common Crawl and pywb call ZipNum: blocks of lines, each compressed by
-// itself, and above them a list of the first lines. A look-up costs one range of each part.
+// itself, and above them a list of the first lines. A look-up costs one range of each part. Captures lie there as
+// Parquet, too, for each WARC file until its part of the index has them. A Keeper, of which one is at it, keeps both.
 //
 // # Invariants
 //
-//   - Nothing of the archive is changed or removed, but for parts of the index that a greater one has taken in.
+//   - Nothing of the archive is changed or removed, but for parts of the index and tables that a greater one has taken
+//     in. Whoever reads meanwhile misses no capture; in tables some may be there twice.
 //   - An object is read as it was when it was listed: one that was changed since is an error.
 //   - What is kept in memory is bounded by cacheBlocks blocks, and the lists of first lines.
 package bucket

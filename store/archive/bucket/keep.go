@@ -80,7 +80,9 @@ func (k *Keeper) Brought() {
 
 // Run makes a pass after each keepFiles files, and keepAfter the first of fewer, until the context ends. told hears of
 // each.
-func (k *Keeper) Run(ctx context.Context, told func(Added, error)) {
+func (k *Keeper) Run(ctx context.Context, told func(Added, error)) { k.turns(ctx, k.Pass, told) }
+
+func (k *Keeper) turns(ctx context.Context, pass func(context.Context) (Added, error), told func(Added, error)) {
 	n := 0
 	var due <-chan time.Time
 	for {
@@ -96,7 +98,7 @@ func (k *Keeper) Run(ctx context.Context, told func(Added, error)) {
 				continue
 			}
 		}
-		done, err := k.Pass(ctx)
+		done, err := pass(ctx)
 		if n, due = 0, nil; err != nil {
 			due = time.After(time.Minute)
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/johannesboyne/gofakes3"
@@ -332,4 +333,41 @@ func TestATableIsTheSameForTheSameIndex(t *testing.T) {
 	if err != nil || f.NumRows() != 5000 || !bytes.Equal(made[0], made[1]) {
 		t.Errorf("%v, %v", f, err)
 	}
+}
+
+// TestAPassComesAfterSoManyFiles, or some time after the first of fewer, and a minute after one that failed.
+func TestAPassComesAfterSoManyFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		begun, passes, failed := time.Now(), []time.Duration(nil), error(nil)
+		k := keeper(nil)
+		go k.turns(ctx, func(context.Context) (Added, error) {
+			passes = append(passes, time.Since(begun))
+			return Added{}, failed
+		}, func(Added, error) {})
+		bring := func(n int) {
+			for range n {
+				k.Brought()
+			}
+			synctest.Wait()
+		}
+		bring(keepFiles - 1)
+		time.Sleep(time.Second)
+		bring(1) // at once
+		time.Sleep(time.Hour)
+		bring(1) // 15 minutes later, which fails, and a minute after that
+		failed = ErrHeld
+		time.Sleep(keepAfter)
+		synctest.Wait()
+		failed = nil
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		end()
+		synctest.Wait()
+		first := time.Second
+		want := []time.Duration{first, first + time.Hour + keepAfter, first + time.Hour + keepAfter + time.Minute}
+		if !slices.Equal(passes, want) {
+			t.Errorf("passes at %v, want %v", passes, want)
+		}
+	})
 }
