@@ -231,7 +231,7 @@ func (b *browser) addSeed() error {
 
 // everyPage are all views, with something to see.
 var everyPage = []string{"/", "/hosts", "/host", "/page", "/nodes", "/revisit", "/fetches", "/failed", "/missing",
-	"/changes", "/log", "/help"}
+	"/changes", "/watched", "/log", "/help"}
 
 // path is the address of a view, with a host or a page where it needs one.
 func (b *browser) path(view string) string {
