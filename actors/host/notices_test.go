@@ -159,7 +159,7 @@ func TestNoticesHaveARecordOfTheirOwn(t *testing.T) {
 			s.clock.timetable().Recall().Note(true)
 			s.clock.timetable().Recall().Note(false)
 		}
-		before := s.clock.timetable().Snapshot()
+		before := *s.clock.timetable()
 		after, timetable := visit(s, c.flags, c.changed)
 		for _, r := range []struct {
 			name   string

@@ -72,13 +72,6 @@ func (t *Timetable) Groups() *template.Groups { return t.groups }
 // SetGroups begins with other groups; nil: with none.
 func (t *Timetable) SetGroups(g *template.Groups) { t.groups = g }
 
-// Snapshot returns a copy that shares nothing with t.
-func (t *Timetable) Snapshot() Timetable {
-	c := *t
-	c.groups = t.groups.Clone()
-	return c
-}
-
 // Hints gives access to the track record of the host's sitemaps and feeds.
 func (t *Timetable) Hints() *revisit.Claims { return &t.hints }
 

@@ -168,13 +168,6 @@ func (g *Group) Prior(host revisit.Prior) revisit.Prior {
 	return host
 }
 
-func (g *Groups) Clone() *Groups {
-	if g == nil {
-		return nil
-	}
-	return &Groups{since: g.since, groups: slices.Clone(g.groups)}
-}
-
 // Marshalled form: a byte with the version 1, uvarints since and the number of groups, then of each group the length
 // of its shape, the shape, the uvarints below, and the length and bytes of its revisit.Rates. A group of twenty pages
 // takes some 60 bytes, so a host of 64 groups 4 kB; it cannot take more than 64 groups of 500 bytes.

@@ -11,6 +11,7 @@ import (
 
 	"henro/actors/console"
 	"henro/actors/floor"
+	"henro/actors/reading"
 	"henro/master"
 	"henro/slave"
 )
@@ -88,6 +89,27 @@ const (
 	watchEvery = 10 * time.Second
 	watchLimit = 1000
 )
+
+// Attend has a node take the seeds, beside what else runs until the crawl ends, and waits for the end. When asked ends,
+// the crawl is stopped in order; when given ends, it is left as it is. Of actors that are stuck, and of mailboxes that
+// grow, it warns in the log.
+func (t *Telemetry) Attend(asked, given context.Context, node *master.Node, seeds []reading.Seed,
+	beside map[string]func(context.Context) error) (status master.Status, err error) {
+	inner, cancel := context.WithCancel(given)
+	defer cancel()
+	group, inner := errgroup.WithContext(inner)
+	for what, run := range beside {
+		t.Go(group, what, func() error { return run(inner) })
+	}
+	t.Go(group, "the watch of mailboxes", func() error { return t.Watch(inner) })
+	t.Go(group, "the crawl", func() (err error) {
+		defer cancel()
+		status, err = node.Run(asked, inner, seeds)
+		return err
+	})
+	err = group.Wait()
+	return status, err
+}
 
 // Watch warns in the log of actors that are stuck and of mailboxes that grow, until the context ends.
 func (t *Telemetry) Watch(ctx context.Context) error {

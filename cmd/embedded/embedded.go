@@ -16,7 +16,6 @@ import (
 	"github.com/gocolly/colly/v2"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
-	"golang.org/x/sync/errgroup"
 
 	"henro/actors/floor"
 	"henro/actors/protocol"
@@ -83,9 +82,7 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []read
 	status, err := c.Run(ctx, func(ctx context.Context, node *master.Node) error {
 		defer endpoint.Close()
 		defer endpoint.Note(o.Dir)()
-		group, ctx := errgroup.WithContext(ctx)
-		c.Telemetry.Go(group, "HTTP", func() error { return endpoint.Lead(ctx, node, c.Telemetry) })
-		return group.Wait()
+		return endpoint.Lead(ctx, node, c.Telemetry)
 	})
 	if err != nil {
 		return none, err
@@ -195,21 +192,12 @@ func (c *Crawl) startSlave(system *actor.ActorSystem, masterPID *actor.PID, clai
 // attend has the node take the seeds, and waits for the end.
 func (c *Crawl) attend(ctx context.Context, node *master.Node,
 	serve func(context.Context, *master.Node) error) (master.Status, error) {
-	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	group, inner := errgroup.WithContext(inner)
-	c.Telemetry.Go(group, "HTTP", func() error { return serve(inner, node) })
-	c.Telemetry.Go(group, "the watch of mailboxes", func() error { return c.Telemetry.Watch(inner) })
+	beside := map[string]func(context.Context) error{
+		"HTTP": func(ctx context.Context) error { return serve(ctx, node) }}
 	if c.Progress != nil {
-		c.Telemetry.Go(group, "the progress", func() error { c.Progress(inner, node); return nil })
+		beside["the progress"] = func(ctx context.Context) error { c.Progress(ctx, node); return nil }
 	}
-	var status master.Status
-	c.Telemetry.Go(group, "the crawl", func() (err error) {
-		defer cancel()
-		status, err = node.Run(ctx, inner, c.Seeds)
-		return err
-	})
-	return status, group.Wait()
+	return c.Telemetry.Attend(ctx, context.WithoutCancel(ctx), node, c.Seeds, beside)
 }
 
 // info is what every WARC file of the crawl says of it.

@@ -11,7 +11,6 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/sync/errgroup"
 
 	"henro/actors/console"
 	"henro/actors/floor"
@@ -228,17 +227,7 @@ func (m *masters) makeRoom(ctx context.Context, node *master.Node) (err error) {
 // is left as it is.
 func (m *masters) attend(asked, given context.Context, node *master.Node,
 	tables ...[]console.Route) (master.Status, error) {
-	inner, cancel := context.WithCancel(given)
-	defer cancel()
 	defer m.endpoint.Note(m.o.Dir)()
-	group, inner := errgroup.WithContext(inner)
-	m.telemetry.Go(group, "HTTP", func() error { return m.endpoint.Lead(inner, node, m.telemetry, tables...) })
-	m.telemetry.Go(group, "the watch of mailboxes", func() error { return m.telemetry.Watch(inner) })
-	var status master.Status
-	m.telemetry.Go(group, "the crawl", func() (err error) {
-		defer cancel()
-		status, err = node.Run(asked, inner, m.seeds)
-		return err
-	})
-	return status, group.Wait()
+	lead := func(ctx context.Context) error { return m.endpoint.Lead(ctx, node, m.telemetry, tables...) }
+	return m.telemetry.Attend(asked, given, node, m.seeds, map[string]func(context.Context) error{"HTTP": lead})
 }

@@ -229,23 +229,18 @@ func printPage(w io.Writer, found *reading.PageFound) error {
 
 // printRequisites lists what a page is made of, what is missing first.
 func printRequisites(w io.Writer, found *reading.PageFound) {
-	word := "made of"
-	for i := range found.Requisites {
-		r := &found.Requisites[i]
-		fmt.Fprintf(w, "%-9s %s\n", word, requisiteLine(r))
-		word = ""
-	}
+	printList(w, "made of", found.Requisites, requisiteLine)
 	switch {
 	case len(found.Requisites) == 0:
 	case found.Lacks == 0:
-		fmt.Fprintf(w, "%-9s the page is whole\n", word)
+		fmt.Fprintf(w, "%-9s the page is whole\n", "")
 	default:
-		fmt.Fprintf(w, "%-9s the page is not whole: %d missing\n", word, found.Lacks)
+		fmt.Fprintf(w, "%-9s the page is not whole: %d missing\n", "", found.Lacks)
 	}
 }
 
 // requisiteLine is one requisite in words.
-func requisiteLine(r *reading.Requisite) string {
+func requisiteLine(r reading.Requisite) string {
 	mark, says := "+", ""
 	switch {
 	case r.Missing != "":
@@ -261,21 +256,23 @@ func requisiteLine(r *reading.Requisite) string {
 
 // printCaptures lists what the archive has of a page, the latest first.
 func printCaptures(w io.Writer, found *reading.PageFound) {
-	word := "captures"
-	for _, c := range found.Captures {
-		fmt.Fprintf(w, "%-9s %s  %3d  %8s  %s\n", word, moment(c.At), c.Status, sizeWords(uint64(c.Bytes)), c.Change)
-		word = ""
-	}
+	printList(w, "captures", found.Captures, func(c reading.Capture) string {
+		return fmt.Sprintf("%s  %3d  %8s  %s", moment(c.At), c.Status, sizeWords(uint64(c.Bytes)), c.Change)
+	})
 	if found.Earlier {
-		fmt.Fprintf(w, "%-9s and earlier ones: henro diff DIR %s\n", word, found.Page.URL)
+		fmt.Fprintf(w, "%-9s and earlier ones: henro diff DIR %s\n", "", found.Page.URL)
 	}
 }
 
 // printSays puts the sentences of an explanation below each other.
 func printSays(w io.Writer, says []speech.Sentence) {
-	word := "why"
-	for _, sentence := range says {
-		fmt.Fprintf(w, "%-9s %s\n", word, sentence)
+	printList(w, "why", says, speech.Sentence.String)
+}
+
+// printList puts things below each other, in a line each, and a word before the first.
+func printList[T any](w io.Writer, word string, things []T, line func(T) string) {
+	for _, thing := range things {
+		fmt.Fprintf(w, "%-9s %s\n", word, line(thing))
 		word = ""
 	}
 }
@@ -305,22 +302,16 @@ func printHost(w io.Writer, h *reading.HostFound) error {
 	if !h.AskedAt.IsZero() {
 		fmt.Fprintf(w, "asked     %s\n", moment(h.AskedAt))
 	}
-	word := "errors"
-	for _, line := range errorLines(h.Errors) {
-		fmt.Fprintf(w, "%-9s %s\n", word, strings.TrimSpace(line))
-		word = ""
-	}
+	printList(w, "errors", errorLines(h.Errors), strings.TrimSpace)
 	if !h.Cause.IsZero() {
 		fmt.Fprintf(w, "failed    %s, since %s: %s\n", moment(h.Failure.At), moment(h.Cause.Since), h.Cause)
 	}
 	printSays(w, h.Says)
-	word = "groups"
-	for _, g := range h.Schedule.Groups {
-		fmt.Fprintf(w, "%-9s %s: %d pages, %d of them a sample; one changes every %s; of %d visits %.0f %% failed, "+
-			"%.0f %% found a duplicate; %.1f new links a visit\n", word, g.Shape, g.Pages, g.Representatives,
+	printList(w, "groups", h.Schedule.Groups, func(g reading.Group) string {
+		return fmt.Sprintf("%s: %d pages, %d of them a sample; one changes every %s; of %d visits %.0f %% failed, "+
+			"%.0f %% found a duplicate; %.1f new links a visit", g.Shape, g.Pages, g.Representatives,
 			speech.Say("%s", g.Every), g.Visits, 100*g.Errors, 100*g.Duplicates, g.News)
-		word = ""
-	}
+	})
 	for _, e := range h.Stops {
 		word := "stop list"
 		if !e.Until.IsZero() && !e.Until.After(now) {

@@ -121,8 +121,8 @@ func (s *missingShown) page(p *reading.PageMissing) error {
 		return json.NewEncoder(s.out).Encode(p)
 	}
 	fmt.Fprintln(s.out, p.URL)
-	for i := range p.Missing {
-		fmt.Fprintf(s.out, "  %s\n", requisiteLine(&p.Missing[i]))
+	for _, r := range p.Missing {
+		fmt.Fprintf(s.out, "  %s\n", requisiteLine(r))
 	}
 	if p.More > 0 {
 		fmt.Fprintf(s.out, "  and %d more\n", p.More)
