@@ -37,14 +37,15 @@ func main() {
 	dir := flag.String("dir", "", "scratch folder; empty: a temporary one")
 	child := flag.Bool("child", false, "render one page, say so, and wait to be killed")
 	pages := flag.Int("pages", 30, "ordinary pages of which the time is taken")
+	timeout := flag.Duration("timeout", 8*time.Second, "of a page")
 	flag.Parse()
-	if err := run(*dir, *child, *pages); err != nil {
+	if err := run(*dir, *child, *pages, *timeout); err != nil {
 		fmt.Fprintln(os.Stderr, "leaks:", err)
 		os.Exit(1)
 	}
 }
 
-func run(dir string, child bool, pages int) (err error) {
+func run(dir string, child bool, pages int, timeout time.Duration) (err error) {
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "leaks"); err != nil {
 			return err
@@ -52,7 +53,7 @@ func run(dir string, child bool, pages int) (err error) {
 		defer os.RemoveAll(dir)
 	}
 	log := logrus.New()
-	b := browser.New(browser.Options{Dir: filepath.Join(dir, "chromium"), Timeout: 8 * time.Second,
+	b := browser.New(browser.Options{Dir: filepath.Join(dir, "chromium"), Timeout: timeout,
 		Log: logrus.NewEntry(log)})
 	defer b.Close()
 	if child {
