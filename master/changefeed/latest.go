@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -15,19 +16,17 @@ import (
 	"henro/store/report/changes"
 )
 
-// Latest keeps the latest changes of the crawl in a directory and of its slaves, at most so many, for a page that shows
-// them. Any goroutine may use it.
+// Latest keeps the latest 200 changes of the crawl in a directory and of its slaves, for pages that show them. Any
+// goroutine may use it.
 type Latest struct {
-	most int
-
 	mu     sync.Mutex
 	stream *stream
 	kept   feed
 }
 
 // NewLatest has read nothing yet.
-func NewLatest(dir string, system *actor.ActorSystem, slaves Slaves, most int) *Latest {
-	l := &Latest{most: most}
+func NewLatest(dir string, system *actor.ActorSystem, slaves Slaves) *Latest {
+	l := &Latest{}
 	l.stream = newStream(filepath.Join(dir, changes.Folder), system, slaves)
 	l.stream.cursor, l.stream.fresh, l.stream.out = cursor{}, earliest, json.NewEncoder(&l.kept)
 	l.stream.flush = func(string) error { return nil }
@@ -41,8 +40,17 @@ func (l *Latest) Get(ctx context.Context) []changes.Change {
 	defer l.mu.Unlock()
 	l.stream.run(context.WithoutCancel(ctx)) // whoever is asked answers, or is silent, in time
 	l.kept.settle()
-	l.kept = l.kept[:min(len(l.kept), l.most)]
 	return slices.Clone(l.kept)
+}
+
+// Brought is what the capture of a page at a moment brought; nil: it is not among the changes.
+func Brought(all []changes.Change, url string, at time.Time) []Row {
+	for i := range all {
+		if c := &all[i]; c.URL == url && c.At.Truncate(time.Second).Equal(at.Truncate(time.Second)) {
+			return Rows(c.Diff)
+		}
+	}
+	return nil
 }
 
 // Row is a line of what changed: what went stands beside what came in its place. One of them may have no text.

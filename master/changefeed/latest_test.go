@@ -23,7 +23,7 @@ func TestTheLatestOfAllSlavesAreShown(t *testing.T) {
 		defer system.Shutdown()
 		l := NewLatest(dir, system, func(context.Context) ([]lending.SlaveStatus, error) {
 			return []lending.SlaveStatus{{Name: "bee", Address: "bee:1"}}, nil
-		}, 3)
+		})
 		b, silent := &book{dir: other}, true
 		l.stream.slave = func(address, since string) *messages.ChangesTold {
 			if silent || address != "bee:1" {
@@ -50,7 +50,7 @@ func TestTheLatestOfAllSlavesAreShown(t *testing.T) {
 		add(t, own, 3)
 		want(3)
 		add(t, other, 4, 5)
-		want(3)
+		want(5)
 	})
 }
 

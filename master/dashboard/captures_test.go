@@ -13,6 +13,7 @@ import (
 
 	"henro/messages/weburl"
 	"henro/store/archive/cdxj"
+	"henro/store/report/changes"
 )
 
 // TestTheLifeOfAPageHasItsCaptures, with links to where they are shown while they are.
@@ -39,6 +40,13 @@ func TestTheLifeOfAPageHasItsCaptures(t *testing.T) {
 		}
 	}
 	write(filepath.Join(warc, "h.cdxj"), index)
+	at := time.Date(2030, 3, 3, 12, 0, 0, 0, time.UTC)
+	for _, page := range []string{somePage, "https://other.test/"} {
+		told := changes.Change{URL: page, At: at, Diff: "--- a\n+++ b\n@@ -1 +1 @@\n-Salt costs 1 €\n+Salt costs 2 €\n"}
+		if err := changes.Append(filepath.Join(f.dir, changes.Folder), []changes.Change{told}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -57,10 +65,13 @@ func TestTheLifeOfAPageHasItsCaptures(t *testing.T) {
 		}
 		d := board(t, f)
 		_, doc := get(t, d, "/page?url="+url.QueryEscape(somePage), "en")
-		var changes []string
-		doc.Find(".captures tbody .tag").Each(func(_ int, s *goquery.Selection) { changes = append(changes, s.Text()) })
-		if got, want := strings.Join(changes, " "), "unchanged changed unchanged first"; got != want {
+		var said []string
+		doc.Find(".captures tbody .tag").Each(func(_ int, s *goquery.Selection) { said = append(said, s.Text()) })
+		if got, want := strings.Join(said, " "), "unchanged changed unchanged first"; got != want {
 			t.Errorf("%s: changes %q, want %q", c.says, got, want)
+		}
+		if got := doc.Find(".captures .brought").Text(); got != "Salt costs 12 €" {
+			t.Errorf("%s: the versions brought %q", c.says, got)
 		}
 		if link, _ := doc.Find(".captures tbody a").First().Attr("href"); link != c.link {
 			t.Errorf("%s: link %q, want %q", c.says, link, c.link)

@@ -14,16 +14,12 @@ const changesShown = 50
 // changed shows what henro feed, henro watch or slaves have found lately, with ?beside=true what went beside what came,
 // or with ?noise=true what was held for noise here.
 func (d *Dashboard) changed(r *http.Request, _ *page) (_ any, err error) {
-	v := struct {
-		Changes              []changes.Change
-		Noise, Teach, Beside bool
-	}{nil, r.FormValue("noise") == "true", d.crawl.Options().Watched != nil, r.FormValue("beside") == "true"}
-	if v.Noise {
-		v.Changes, err = changes.RecentNoise(filepath.Join(d.crawl.Options().Dir, changes.Folder), changesShown)
-	} else {
-		v.Changes = d.crawl.Changes(r.Context())
+	o, latest, noise := d.crawl.Options(), d.crawl.Changes(r.Context()), r.FormValue("noise") == "true"
+	if latest = latest[:min(len(latest), changesShown)]; noise {
+		latest, err = changes.RecentNoise(filepath.Join(o.Dir, changes.Folder), changesShown)
 	}
-	return v, err
+	return map[string]any{"Changes": latest, "Noise": noise, "Teach": o.Watched != nil,
+		"Beside": r.FormValue("beside") == "true"}, err
 }
 
 // watched shows the list that is watched.

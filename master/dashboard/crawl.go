@@ -51,7 +51,7 @@ func Of(node *master.Node, tracer *floor.Tracer) Crawl {
 				return nil, err
 			}
 			return status.Slaves, nil
-		}, changesShown)
+		})
 	return r
 }
 

@@ -74,7 +74,7 @@ func (f *fakeCrawl) Reading() *reading.Crawl {
 		Scope: rules.With(weburl.MustParse(someHost + "/"))}
 }
 func (f *fakeCrawl) Changes(context.Context) []changes.Change {
-	latest, err := changes.Recent(filepath.Join(f.dir, changes.Folder), changesShown)
+	latest, err := changes.Recent(filepath.Join(f.dir, changes.Folder), 200)
 	if err != nil {
 		panic(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"henro/messages/speech"
 	"henro/store"
 	"henro/store/consensus"
+	"henro/store/report/changes"
 )
 
 // hostsView is one page of the table of hosts.
@@ -274,6 +275,7 @@ type lifeView struct {
 	Late    bool                // it is due
 	GivenUp bool
 	Replay  string // where the archive is shown; empty: nowhere
+	Changes []changes.Change
 }
 
 func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
@@ -293,7 +295,7 @@ func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
 		if err := d.recalls.add(d.crawl.Options().Dir, found); err != nil {
 			return nil, err
 		}
-		v.Replay = replayAt(r, d.crawl.Options().Dir)
+		v.Replay, v.Changes = replayAt(r, d.crawl.Options().Dir), d.crawl.Changes(r.Context())
 		depth = int(found.Page.Depth)
 		v.GivenUp = found.Page.Flags&store.Dropped != 0
 		v.Late = !found.Page.Next.IsZero() && found.Page.Next.Before(p.Now)

@@ -223,8 +223,8 @@ func functions(w *words) template.FuncMap {
 		"silent":    silentFor(w),
 		"words":     w.terms, "about": w.about,
 		"version": func() string { return version },
-		"rows":    changefeed.Rows,
-		"sha1":    func(digest [20]byte) string { return base32.StdEncoding.EncodeToString(digest[:]) },
+		"rows":    changefeed.Rows, "brought": changefeed.Brought,
+		"sha1": func(digest [20]byte) string { return base32.StdEncoding.EncodeToString(digest[:]) },
 	}
 }
 
