@@ -25,7 +25,16 @@ if [ "${1:-}" = receivers ]; then
 	install python3 python3
 	/usr/bin/python3 -c 'import aiosmtpd' 2>/dev/null || packages install -y -qq --no-install-recommends python3-aiosmtpd
 	build "$dir/bin" ./cmd/henro
-	python3 "$lab/watch/receivers.py" "$dir/bin/henro" "$dir/receivers" "${PORT:-18600}" "${@:2}"
+	# Gotify's server, built from its module; the pages that people see are not in that.
+	gotify=${GOTIFY:-$dir/gotify}
+	if [ ! -x "$gotify" ]; then
+		from=$(GOFLAGS='' go mod download -json github.com/gotify/server/v2@v2.6.1 | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+		cp -r "$from" "$dir/server" && chmod -R u+w "$dir/server"
+		mkdir -p "$dir/server/ui/build/static"
+		for page in index.html manifest.json asset-manifest.json static/none; do echo none >"$dir/server/ui/build/$page"; done
+		(cd "$dir/server" && CGO_ENABLED=1 GOFLAGS=-trimpath go build -ldflags='-w -X main.Mode=prod' -o "$gotify" .)
+	fi
+	python3 "$lab/watch/receivers.py" "$dir/bin/henro" "$dir/receivers" "${PORT:-18600}" "$gotify" "${@:2}"
 	exit
 fi
 if [ "${1:-}" = masters ]; then

@@ -1,15 +1,17 @@
-"""Every change reaches its receivers, whatever these do: henro watch, an SMTP server and a webhook as processes of their own, with faults.
+"""Every change reaches its receivers, whatever these do: henro watch, an SMTP server, a push server and a webhook as processes of their
+own, with faults.
 
-  receivers.py HENRO DIR PORT [SECONDS]
+  receivers.py HENRO DIR PORT GOTIFY [SECONDS]
 
-The SMTP server is Debian's python3-aiosmtpd: it hangs, then it refuses, then it is back. The webhook is receiver.py: it answers 500, then it
+The SMTP server is Debian's python3-aiosmtpd: it hangs, then it refuses, then it is back. The push server is Gotify's, hangs, is killed
+and comes back. The webhook is receiver.py: it answers 500, then it
 drops connections. Another one has no fault. Prints ok or FAIL lines; exit code 1 if one failed.
 """
-import http.server, json, mailbox, os, random, re, signal, subprocess, sys, threading, time
+import atexit, base64, http.server, json, mailbox, os, random, re, signal, subprocess, sys, threading, time, urllib.request
 from email.header import decode_header, make_header
 
-henro, folder, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
-seconds = int((sys.argv[4:] or [200])[0])
+henro, folder, port, gotify = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+seconds = int((sys.argv[5:] or [200])[0])
 here = os.path.dirname(os.path.abspath(__file__))
 pages = 200  # of which three or so are visited a second
 version = [0] * pages
@@ -50,6 +52,7 @@ with open(os.path.join(folder, 'list.txt'), 'w') as f:
 with open(os.path.join(crawl, 'tell.yaml'), 'w') as f:
     f.write(f"""- {{name: mail, private: true, most: 3600, to: 'smtp://127.0.0.1:{port}/?from=henro@a.example&to=you@b.example&encryption=None&usestarttls=no'}}
 - {{name: hook, private: true, most: 3600, to: 'generic://127.0.0.1:{port + 1}/hook?disabletls=yes&template=JSON'}}
+- {{name: push, private: true, most: 3600, to_file: push.secret}}
 - {{name: calm, private: true, most: 3600, to: 'generic://127.0.0.1:{port + 2}/hook?disabletls=yes&template=JSON'}}
 """)
 mails = os.path.join(folder, 'mails')
@@ -57,18 +60,37 @@ commands = {
     'mail': ['/usr/bin/python3', '-m', 'aiosmtpd', '-n', '-l', f'127.0.0.1:{port}', '-c', 'aiosmtpd.handlers.Mailbox', mails],
     'hook': [sys.executable, os.path.join(here, 'receiver.py'), str(port + 1), os.path.join(folder, 'hook')],
     'calm': [sys.executable, os.path.join(here, 'receiver.py'), str(port + 2), os.path.join(folder, 'calm')],
+    'push': [gotify],
 }
+push = f'http://127.0.0.1:{port + 3}'
+os.environ.update(GOTIFY_SERVER_PORT=str(port + 3), GOTIFY_SERVER_LISTENADDR='127.0.0.1', GOTIFY_DATABASE_DIALECT='sqlite3',
+                  GOTIFY_DATABASE_CONNECTION=os.path.join(folder, 'push.db'), GOTIFY_UPLOADEDIMAGESDIR=os.path.join(folder, 'images'),
+                  GOTIFY_PLUGINSDIR='', GOTIFY_PASSSTRENGTH='4')
 running = {}
+atexit.register(lambda: [process.kill() for process in running.values()])
+
+
+def ask(path, data=None):
+    """Asks the push server as its first user."""
+    headers = {'Authorization': 'Basic ' + base64.b64encode(b'admin:admin').decode(), 'Content-Type': 'application/json'}
+    return json.load(urllib.request.urlopen(urllib.request.Request(push + path, data and json.dumps(data).encode(), headers), timeout=2))
 
 
 def start(name):
-    running[name] = subprocess.Popen(commands[name], stderr=open(os.path.join(folder, name + '.said'), 'a'))
+    running[name] = subprocess.Popen(commands[name], cwd=folder, stdout=subprocess.DEVNULL, stderr=open(os.path.join(folder, name + '.said'), 'a'))
 
 
 def fault(name, text):
     """What the webhook does from now on."""
     with open(os.path.join(folder, name + '.fault'), 'w') as f:
         f.write(text)
+
+
+def up():
+    try:
+        return ask('/health')['health'] == 'green'
+    except OSError:
+        return False
 
 
 def arrived(name):
@@ -80,6 +102,17 @@ def arrived(name):
             parts = [p for p in m.walk() if p.get_content_type() == 'text/plain'] or [m]
             return (parts[0].get_payload(decode=True) or b'').decode()
         return [(str(make_header(decode_header(m['Subject']))), text(m)) for m in mailbox.Maildir(mails)]
+    if name == 'push':
+        found, since = [], ''
+        try:
+            while True:
+                part = ask('/message?limit=200' + since)
+                found += [(m['title'], m['message']) for m in part['messages']]
+                if not part['paging'].get('next'):
+                    return found
+                since = f"&since={part['paging']['since']}"
+        except OSError:
+            return []
     try:
         return [(m['title'], m['message']) for m in map(json.loads, open(os.path.join(folder, name)))]
     except FileNotFoundError:
@@ -108,7 +141,10 @@ def wait(seconds, condition):
 random.seed(1)
 for name in commands:
     start(name)
-time.sleep(1)
+holds('the push server is there', wait(20, lambda: running['push'].poll() is None and up()))
+with open(os.path.join(crawl, 'push.secret'), 'w') as f:
+    f.write(f"gotify://127.0.0.1:{port + 3}/{ask('/application', {'name': 'henro'})['token']}?disabletls=yes")
+os.chmod(os.path.join(crawl, 'push.secret'), 0o600)
 watch = subprocess.Popen([henro, 'watch', crawl, '--allow-private', '--progress', 'off', '--delay', '1ms', '--listen-http', '127.0.0.1:0',
                           os.path.join(folder, 'list.txt')], stdout=subprocess.DEVNULL, stderr=open(os.path.join(folder, 'said'), 'w'))
 try:
@@ -117,7 +153,8 @@ try:
     # From the mail server nothing comes for 30 s, a minute later it refuses; two minutes later it takes all. The webhook answers 500, a
     # minute later it drops the connection, two minutes later it takes all.
     script = [(60, lambda: (running['mail'].send_signal(signal.SIGSTOP), fault('hook', '500'))), (110, lambda: fault('hook', 'drop')),
-              (125, lambda: running['mail'].kill()), (190, lambda: (start('mail'), fault('hook', '')))]
+              (120, lambda: running['push'].send_signal(signal.SIGSTOP)), (125, lambda: running['mail'].kill()),
+              (160, lambda: running['push'].kill()), (175, lambda: start('push')), (190, lambda: (start('mail'), fault('hook', '')))]
     began = time.time()
     while time.time() < began + seconds:
         version[random.randrange(pages)] += 1
@@ -138,9 +175,9 @@ try:
         holds(f'{name}: {total} changes came in {len(messages)} messages, the largest of {longest}: {counted(messages)}, none listed twice',
               counted(messages) == total and len(listed) == len(set(listed)))
     sends = [json.loads(line) for line in open(os.path.join(crawl, 'feed', 'sends.jsonl'))]
-    for name in ('mail', 'hook'):
-        causes = sorted({re.sub(r'\d{4,}', 'N', s['error'])[:150] for s in sends if s['to'] == name and 'error' in s})
-        holds(f'{name}: the log has {len(causes)} causes: {causes}', len(causes) > 1)
+    for name in ('mail', 'push', 'hook'):
+        causes = sorted({re.sub(r'\d{4,}', 'N', s['error'])[-90:] for s in sends if s['to'] == name and 'error' in s})
+        holds(f'{name}: the log has {len(causes)} causes: {causes}', len(causes) > (name != 'push'))
     holds('calm: nothing failed', not [s for s in sends if s['to'] == 'calm' and 'error' in s])
     stamp = lambda text: time.mktime(time.strptime(text[:19], '%Y-%m-%dT%H:%M:%S')) - time.timezone
     late = max(m['at'] - stamp(l) for m in map(json.loads, open(os.path.join(folder, 'calm'))) for l in m['message'].splitlines() if '/page/' in l)
@@ -148,6 +185,4 @@ try:
 finally:
     watch.send_signal(signal.SIGINT)
     watch.wait(60)
-    for process in running.values():
-        process.kill()
 sys.exit(failed)
