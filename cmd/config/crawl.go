@@ -215,6 +215,9 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if err != nil {
 		return o, Usage("--stop-list: %v", err)
 	}
+	for i, line := range portals {
+		portals[i] = strings.Fields(line)[0] // a comment may stand behind it
+	}
 	o.Dir, o.Depth, o.Definition = c.Dir, c.Depth, c.definition
 	o.Scope = scope.Options{Mode: mode, Include: c.Include, Exclude: c.Exclude, TLDs: c.TLD, Portals: portals}
 	if _, err := scope.New(o.Scope); err != nil {

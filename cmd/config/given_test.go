@@ -51,6 +51,18 @@ func TestSeveralFilesOfCookies(t *testing.T) {
 	}
 }
 
+// What is secret may hold any sign.
+func TestAHeaderInAFileIsTakenWhole(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("h", []byte("# of the archive\n\nAuthorization: Bearer a#b #c\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := headers{rules: &messages.FetchRules{}}
+	if err := h.Set("@h"); err != nil || len(h.given) != 1 || h.given[0].Value != "Bearer a#b #c" {
+		t.Errorf("%v, %v", h.given, err)
+	}
+}
+
 // A crawl and a file of settings that name what an earlier version had are opened without it, and say so.
 func TestSettingsThatWentAreLeftOut(t *testing.T) {
 	dir := t.TempDir()

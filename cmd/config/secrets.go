@@ -284,7 +284,7 @@ func checkSecrets(r *messages.FetchRules, unit string) error {
 	return nil
 }
 
-// readLines reads a file of one word a line, with # comments; no name is no lines.
+// readLines reads the lines of a file but those that begin with #, which a password may hold; no name is no lines.
 func readLines(name string) ([]string, error) {
 	if name == "" {
 		return nil, nil
@@ -295,8 +295,7 @@ func readLines(name string) ([]string, error) {
 	}
 	var lines []string
 	for line := range strings.Lines(string(data)) {
-		line, _, _ = strings.Cut(line, "#")
-		if line = strings.TrimSpace(line); line != "" {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
 			lines = append(lines, line)
 		}
 	}
