@@ -42,7 +42,8 @@ func (l *lab) together(ctx context.Context, crawl *exec.Cmd, dir string) ([]byte
 		ours = slices.Delete(ours, i, i+2)
 	}
 	start := func(program string, arguments ...string) (*exec.Cmd, *bytes.Buffer, error) {
-		cmd, said := exec.CommandContext(ctx, filepath.Join(filepath.Dir(l.henro), program), arguments...), &bytes.Buffer{}
+		path, said := filepath.Join(filepath.Dir(l.henro), program), &bytes.Buffer{}
+		cmd := exec.CommandContext(ctx, path, arguments...)
 		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 		cmd.WaitDelay = time.Minute
 		cmd.Stdout, cmd.Stderr = said, said
@@ -132,15 +133,15 @@ func (l *lab) parts(s *Site, dir string) ([]part, error) {
 	return all, nil
 }
 
-// sayParts prints what each slave did, and judges that what one learnt was used by another.
+// sayParts prints what each slave did.
 func (l *lab) sayParts(s *Site, way, dir string) error {
 	all, err := l.parts(s, dir)
 	if err != nil {
 		return err
 	}
 	for i, p := range all {
-		fmt.Printf("      %s, --browser %s: %s fetched %d pages and rendered %d; %d parts that stand in no page\n", s.Name, way,
-			name(i), p.pages, p.rendered, p.unwritten)
+		fmt.Printf("      %s, --browser %s: %s fetched %d pages and rendered %d; %d parts that stand in no page\n",
+			s.Name, way, name(i), p.pages, p.rendered, p.unwritten)
 	}
 	return nil
 }
