@@ -190,8 +190,8 @@ func (p *Parser) scripts(m *parse, base weburl.URL, set *messages.LinkSet, found
 	if m.page != nil && slices.ContainsFunc(m.page.Missing, elsewhere) {
 		return // another host's pace
 	}
-	waits := m.page != nil && !rendered && m.page.Err == nil // nothing has come that it lacks
-	if first && !waits && (decision == living.Render || !s.Full()) && (attempts < render.Renderings || goesOn) {
+	if first && !m.page.Waits() &&
+		(decision == living.Render || !s.Full()) && (attempts < render.Renderings || goesOn) {
 		again := *m.visit
 		if again.Task, again.Render = nil, true; !goesOn {
 			again.Attempts++

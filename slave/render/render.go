@@ -294,6 +294,9 @@ func (r *Renderer) Have(ctx context.Context, url weburl.URL, whole bool) (*Page,
 	return p, nil
 }
 
+// Waits reports that nothing has come of what a page lacked, and it was not shown; p may be nil.
+func (p *Page) Waits() bool { return p != nil && p.Rendering == nil && p.Err == nil }
+
 // Decode makes the body of a page of its payload.
 func (p *Page) Decode() error {
 	body, err := captures.Uncoded(bytes.NewReader(p.Payload), strings.Join(p.Header["Content-Encoding"], ","))

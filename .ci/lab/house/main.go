@@ -110,7 +110,7 @@ var rooms = map[string]int{
 	"master/watchlist":     200,
 	"messages/posted":      312,
 	"slave/browser":        1_060,
-	"slave/render":         361,
+	"slave/render":         362,
 	"slave/render/lacks":   33,
 	"slave/render/lenders": 194,
 	"slave/render/spoken":  86,
