@@ -54,7 +54,8 @@ func TestSeveralFilesOfCookies(t *testing.T) {
 // What is secret may hold any sign.
 func TestAHeaderInAFileIsTakenWhole(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("h", []byte("# of the archive\n\nAuthorization: Bearer a#b #c\n"), 0o600); err != nil {
+	text := "# of the archive\n\nhttps://a.test/ Authorization: Bearer a#b #c\n"
+	if err := os.WriteFile("h", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	h := headers{rules: &messages.FetchRules{}}
