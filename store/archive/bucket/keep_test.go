@@ -339,11 +339,15 @@ func TestATableIsTheSameForTheSameIndex(t *testing.T) {
 func TestAPassComesAfterSoManyFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
-		begun, passes, failed := time.Now(), []time.Duration(nil), error(nil)
+		begun, passes := time.Now(), []time.Duration(nil)
+		var fails atomic.Bool
 		k := keeper(nil)
 		go k.turns(ctx, func(context.Context) (Added, error) {
 			passes = append(passes, time.Since(begun))
-			return Added{}, failed
+			if fails.Load() {
+				return Added{}, ErrHeld
+			}
+			return Added{}, nil
 		}, func(Added, error) {})
 		bring := func(n int) {
 			for range n {
@@ -356,10 +360,10 @@ func TestAPassComesAfterSoManyFiles(t *testing.T) {
 		bring(1) // at once
 		time.Sleep(time.Hour)
 		bring(1) // 15 minutes later, which fails, and a minute after that
-		failed = ErrHeld
+		fails.Store(true)
 		time.Sleep(keepAfter)
 		synctest.Wait()
-		failed = nil
+		fails.Store(false)
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		end()
