@@ -10,6 +10,7 @@ import (
 	"henro/actors/reading"
 	"henro/master/forecast"
 	"henro/master/lending"
+	"henro/messages/ticks"
 	"henro/store"
 )
 
@@ -45,14 +46,7 @@ func (f *foresight) run(ctx context.Context, began time.Time) {
 		f.began = status.Totals.Visits()
 	}
 	wait := foreseeEvery
-	for {
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
-		}
+	for ticks.Rest(ctx, wait) == nil {
 		from := time.Now()
 		if seen, err := f.look(ctx, from, from.Sub(began)); err == nil {
 			f.n.seen.forecast.Store(seen)

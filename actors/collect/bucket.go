@@ -75,9 +75,7 @@ func (b *Bucket) Bring(ctx context.Context, file *File) error {
 	if err == nil {
 		defer index.here.Close()
 		index.made, seal = true, seal+bucket.Seal(index.SHA256, index.Name)
-		if err = b.table(ctx, index); err == nil {
-			err = b.bring(ctx, index)
-		}
+		err = b.bringIndex(ctx, index)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -91,12 +89,20 @@ func (b *Bucket) Bring(ctx context.Context, file *File) error {
 	return err
 }
 
-// table brings the captures of an index as Parquet before it, unless it is there: then a greater table may have them.
-func (b *Bucket) table(ctx context.Context, index *File) error {
+// bringIndex brings an index, and its table before it. If it is there, a greater table may have its captures.
+func (b *Bucket) bringIndex(ctx context.Context, index *File) error {
 	whole, err := b.compare(ctx, path.Join(b.Prefix, index.Name), index)
 	if err != nil || whole {
 		return b.explain(err)
 	}
+	if err := b.table(ctx, index); err != nil {
+		return err
+	}
+	return b.bring(ctx, index)
+}
+
+// table brings the captures of an index as Parquet.
+func (b *Bucket) table(ctx context.Context, index *File) error {
 	to := index.here.Name() + ".parquet"
 	defer os.Remove(to)
 	if err := bucket.WriteTable(to, index.here.Name()); err != nil {

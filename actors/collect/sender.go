@@ -12,6 +12,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"henro/messages/ticks"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
 )
@@ -76,11 +77,7 @@ func (s *Sender) Run(ctx context.Context) {
 		} else {
 			failed = 0
 		}
-		timer := time.NewTimer(rest)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if ticks.Rest(ctx, rest) != nil {
 			return
 		}
 	}

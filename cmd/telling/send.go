@@ -22,6 +22,7 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 
+	"henro/messages/ticks"
 	"henro/slave/fetch"
 	"henro/store/fsync"
 	"henro/store/journal"
@@ -151,12 +152,7 @@ func (t *Teller) Run(ctx context.Context, says io.Writer) {
 	var sending sync.WaitGroup
 	for _, l := range t.lines {
 		sending.Go(func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case <-time.After(time.Second):
-				}
+			for ticks.Rest(ctx, time.Second) == nil {
 				if err := t.step(l); err != nil {
 					t.mu.Lock()
 					fmt.Fprintf(says, "henro: telling %s: %v\n", l.Name, err)

@@ -21,6 +21,7 @@ import (
 	"henro/cmd/feed"
 	"henro/master"
 	"henro/master/watchlist"
+	"henro/messages/ticks"
 	"henro/messages/visible"
 	"henro/messages/weburl"
 	"henro/store"
@@ -143,7 +144,7 @@ func (w *watch) keep(ctx context.Context, node *master.Node) {
 		w.waiting[host] = 0
 	}
 	w.mu.Unlock()
-	for sleep(ctx, retry) {
+	for ticks.Rest(ctx, retry) == nil {
 		w.reread(ctx)
 		w.mu.Lock()
 		hosts := slices.Sorted(maps.Keys(w.waiting))

@@ -23,6 +23,7 @@ import (
 	"henro/cmd/feed"
 	"henro/cmd/telling"
 	"henro/master"
+	"henro/messages/ticks"
 	"henro/messages/visible"
 	"henro/store/archive/captures"
 	"henro/store/fsync"
@@ -249,7 +250,7 @@ func (w *watch) beside(ctx context.Context, node *master.Node, out io.Writer) {
 		if config.Code(err) != config.ExitUsage { // there is no archive yet
 			fmt.Fprintf(w.says, "henro watch: changes: %v; trying again\n", err)
 		}
-		if !sleep(ctx, retry) {
+		if ticks.Rest(ctx, retry) != nil {
 			return
 		}
 	}
@@ -276,14 +277,4 @@ func (w *watch) tell(ctx context.Context, out io.Writer) (err error) {
 	w.follows(f)
 	defer w.follows(nil)
 	return f.Follow(ctx)
-}
-
-// sleep reports whether the context is still there after so long.
-func sleep(ctx context.Context, long time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(long):
-		return true
-	}
 }

@@ -21,6 +21,7 @@ import (
 	"henro/actors/floor"
 	"henro/master/lending"
 	"henro/messages"
+	"henro/messages/ticks"
 	"henro/store/report/changes"
 )
 
@@ -165,10 +166,7 @@ func (s *stream) ask(ctx context.Context, address, name string) {
 			a.told = s.slave(address, a.since)
 		}
 		if a.told == nil && s.follow {
-			select {
-			case <-time.After(rest):
-			case <-ctx.Done():
-			}
+			_ = ticks.Rest(ctx, rest)
 		}
 		select {
 		case s.answers <- a:

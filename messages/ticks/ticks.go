@@ -1,4 +1,4 @@
-// Package ticks has loops that do something again and again until a context ends, and what wakes a loop.
+// Package ticks has loops that do something again and again until a context ends, and what rests and wakes a loop.
 package ticks
 
 import (
@@ -32,6 +32,18 @@ func FromNow(ctx context.Context, span time.Duration) iter.Seq[time.Time] {
 		if yield(time.Now()) {
 			Every(ctx, span)(yield)
 		}
+	}
+}
+
+// Rest waits for a span; an error says that the context ended first.
+func Rest(ctx context.Context, span time.Duration) error {
+	timer := time.NewTimer(span)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -32,3 +32,17 @@ func TestALoopTurnsUntilItsContextEnds(t *testing.T) {
 		})
 	}
 }
+
+func TestARestEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		begun := time.Now()
+		if err := ticks.Rest(ctx, 2*time.Second); err != nil || time.Since(begun) != 2*time.Second {
+			t.Errorf("%v after %v, want none after 2s", err, time.Since(begun))
+		}
+		if err := ticks.Rest(ctx, time.Hour); err != context.DeadlineExceeded || time.Since(begun) != 3*time.Second {
+			t.Errorf("%v after %v, want the end of the context after 3s", err, time.Since(begun))
+		}
+	})
+}

@@ -15,6 +15,7 @@ import (
 	"henro/cluster"
 	"henro/cmd/watch"
 	"henro/messages"
+	"henro/messages/ticks"
 	"henro/messages/weburl"
 	"henro/slave/pagetext"
 	"henro/store/archive/captures"
@@ -121,12 +122,7 @@ func (o *others) await() {
 	}
 }
 
-func (o *others) rest(long time.Duration) {
-	select {
-	case <-o.ctx.Done():
-	case <-time.After(long):
-	}
-}
+func (o *others) rest(long time.Duration) { _ = ticks.Rest(o.ctx, long) }
 
 // slaves are those that are there, each by its latest start, without those that have answered or are mute.
 func (o *others) slaves(answered map[string]bool) map[string]cluster.Member {

@@ -83,7 +83,8 @@ func Check(ctx context.Context, where Where, progress func(what string, done, al
 		}
 	}
 	slices.Sort(c.lines)
-	return &c.Checked, c.index()
+	c.index()
+	return &c.Checked, nil
 }
 
 // Print says what was read; what is damaged is not in it.
@@ -264,11 +265,11 @@ func (c *checking) walk(path, name string) (listed map[int64]uint64, err error) 
 }
 
 // index follows every line of the index of the bucket.
-func (c *checking) index() error {
+func (c *checking) index() {
 	x, err := c.b.Index(c.objects)
 	if err != nil {
 		c.note("%v", err)
-		return nil
+		return
 	}
 	for _, name := range x.lost {
 		c.note("%s: the index of the bucket names it, and it is gone: henro check --repair makes it again", name)
@@ -297,5 +298,4 @@ func (c *checking) index() error {
 	} else if c.Unlisted == 0 && lines != len(c.lines) {
 		c.note("index of the bucket: it has %d lines, and there are %d captures", lines, len(c.lines))
 	}
-	return nil
 }

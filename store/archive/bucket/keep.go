@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"henro/messages/ticks"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
 )
@@ -56,18 +57,8 @@ func NewKeeper(where Where) (*Keeper, error) {
 }
 
 func keeper(b *Bucket) *Keeper {
-	return &Keeper{b: b, id: "-" + strings.ToLower(rand.Text()[:6]), brought: make(chan struct{}, 1024), wait: rest}
-}
-
-func rest(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return &Keeper{b: b, id: "-" + strings.ToLower(rand.Text()[:6]), brought: make(chan struct{}, 1024),
+		wait: ticks.Rest}
 }
 
 // Brought says that a file and its index are in the bucket.
@@ -253,18 +244,15 @@ func (k *Keeper) pass(ctx context.Context, dir string) (done Added, err error) {
 // have left.
 func (x *Index) sweep(ctx context.Context, objects map[string]Object) error {
 	now := x.b.now()
-	named, still := map[string]bool{}, []gone(nil)
+	named, known, still := map[string]bool{}, map[string]bool{}, []gone(nil)
 	for _, p := range x.parts.Parts {
 		named[p.Name] = true
 	}
 	for _, g := range x.parts.Gone {
+		known[g.Name] = true
 		if now.Sub(g.At) < grace && !named[g.Name] {
 			named[g.Name], still = true, append(still, g)
 		}
-	}
-	known := map[string]bool{}
-	for _, g := range x.parts.Gone {
-		known[g.Name] = true
 	}
 	for name, o := range objects {
 		part, _, _ := strings.Cut(name, ".")
