@@ -60,7 +60,7 @@ func (c *Changes) Go(ctx context.Context, running *sync.WaitGroup, system *actor
 	if !c.On {
 		return
 	}
-	o := &others{ctx: ctx, members: members, mute: map[string]time.Time{}}
+	o := &others{ctx: ctx, members: members}
 	o.ask = func(m cluster.Member, asked *messages.CaptureAsked) *messages.CaptureTold {
 		said, _ := system.Root.RequestFuture(m.PID(lender), asked, patience).Result()
 		told, _ := said.(*messages.CaptureTold)

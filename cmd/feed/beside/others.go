@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"sync"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"henro/cluster"
+	"henro/cluster/peers"
 	"henro/cmd/watch"
 	"henro/messages"
 	"henro/messages/ticks"
@@ -108,7 +110,7 @@ type others struct {
 	ctx     context.Context
 	members func() []cluster.Member
 	ask     func(cluster.Member, *messages.CaptureAsked) *messages.CaptureTold // nil: it does not answer
-	mute    map[string]time.Time                                               // since when who is not asked, by boot
+	silent  peers.Slaves
 }
 
 // await waits until the gossip shows a master, and so all others.
@@ -124,19 +126,10 @@ func (o *others) await() {
 
 func (o *others) rest(long time.Duration) { _ = ticks.Rest(o.ctx, long) }
 
-// slaves are those that are there, each by its latest start, without those that have answered or are mute.
+// slaves are those that are asked, without those that have answered.
 func (o *others) slaves(answered map[string]bool) map[string]cluster.Member {
-	found := map[string]cluster.Member{}
-	for _, m := range o.members() {
-		if m.Role == cluster.Slave && !answered[m.Name] && m.Boot > found[m.Name].Boot {
-			found[m.Name] = m
-		}
-	}
-	for name, m := range found {
-		if since, is := o.mute[m.Boot]; is && time.Since(since) < muted {
-			delete(found, name)
-		}
-	}
+	found := o.silent.Of(o.members())
+	maps.DeleteFunc(found, func(name string, _ cluster.Member) bool { return answered[name] })
 	return found
 }
 
@@ -173,7 +166,7 @@ func (o *others) last(url string, before time.Time) (best *watch.Copy, err error
 		}
 		for _, m := range left {
 			if time.Now().After(end) {
-				o.mute[m.Boot] = time.Now()
+				o.silent.Mute(m, muted)
 			}
 		}
 	}

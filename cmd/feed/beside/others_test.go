@@ -32,7 +32,7 @@ func TestTheLatestOfOthersIsFound(t *testing.T) {
 			return slices.Clone(members)
 		}
 		begun := time.Now()
-		o := &others{ctx: t.Context(), members: now, mute: map[string]time.Time{},
+		o := &others{ctx: t.Context(), members: now,
 			ask: func(m cluster.Member, asks *messages.CaptureAsked) *messages.CaptureTold {
 				told := map[string]*messages.CaptureTold{"a1": packed(t, 1), "a2": packed(t, 3), "b2": packed(t, 2)}
 				return told[m.Name+m.Boot]

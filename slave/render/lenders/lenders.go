@@ -23,6 +23,7 @@ import (
 
 	"henro/actors/floor"
 	"henro/cluster"
+	"henro/cluster/peers"
 	"henro/messages"
 	"henro/messages/weburl"
 	"henro/slave/render"
@@ -54,14 +55,12 @@ type Lenders struct {
 	room    chan struct{}
 	spawned sync.Once
 	carries sync.Mutex // one body at a time
-
-	mu   sync.Mutex
-	mute map[string]time.Time // since when who is not asked, by boot
+	silent  peers.Slaves
 }
 
 // New makes them for the slave of a system.
 func New(system *actor.ActorSystem) *Lenders {
-	return &Lenders{system: system, room: make(chan struct{}, answering), mute: map[string]time.Time{}}
+	return &Lenders{system: system, room: make(chan struct{}, answering)}
 }
 
 // Know says where the other nodes are found.
@@ -196,33 +195,16 @@ func (p *Lenders) ask(m cluster.Member, asked *messages.CaptureAsked, limit time
 	said, err := p.system.Root.RequestFuture(m.PID(ActorName), asked, limit).Result()
 	told, _ := said.(*messages.CaptureTold)
 	if err != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.mute[m.Boot] = time.Now()
+		p.silent.Mute(m, muted)
 	}
 	return told
 }
 
-// slaves are those that are asked, each by its latest start.
+// slaves are those that are asked.
 func (p *Lenders) slaves() map[string]cluster.Member {
-	found := map[string]cluster.Member{}
 	members := p.members.Load()
 	if members == nil {
-		return found
+		return nil
 	}
-	for _, m := range (*members)() {
-		if m.Role == cluster.Slave && m.Boot > found[m.Name].Boot {
-			found[m.Name] = m
-		}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for name, m := range found {
-		if since, is := p.mute[m.Boot]; is && time.Since(since) < muted {
-			delete(found, name)
-		} else if is {
-			delete(p.mute, m.Boot)
-		}
-	}
-	return found
+	return p.silent.Of((*members)())
 }
