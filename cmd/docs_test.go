@@ -158,6 +158,7 @@ func TestExitCodesOfTheREADME(t *testing.T) {
 
 var (
 	methodNamed = regexp.MustCompile("`(\\w+)\\.(\\w+)`")
+	methodFound = regexp.MustCompile("((?:`\\w+\\.\\w+`(?:,| and)?\\s+)+)in\\s+`([a-z/]+\\.go)`")
 	testNamed   = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)`")
 	placed      = regexp.MustCompile("((?:`(?:Test|Fuzz)[A-Z]\\w*`,?\\s+)+)\\(([a-z/]+)\\)")
 	linked      = regexp.MustCompile(`\]\(([^)#:]+)\)`)
@@ -217,9 +218,9 @@ func TestDocsNameWhatExists(t *testing.T) {
 	}
 }
 
-// TestTheMapNamesMethodsThatExist: what the pages for engineers call a method of a type is one.
+// TestTheMapNamesMethodsThatExist: what the pages for engineers call a method of a type is one, in the file they say.
 func TestTheMapNamesMethodsThatExist(t *testing.T) {
-	methods, types := map[string]bool{}, map[string]bool{}
+	methods, types := map[string][]string{}, map[string]bool{} // the files of the methods of a name
 	for _, f := range tree(t) {
 		for _, declaration := range f.ast.Decls {
 			function, ok := declaration.(*ast.FuncDecl)
@@ -227,7 +228,8 @@ func TestTheMapNamesMethodsThatExist(t *testing.T) {
 				continue
 			}
 			of := receiver(function)
-			types[of], methods[of+"."+function.Name.Name] = true, true
+			name := of + "." + function.Name.Name
+			types[of], methods[name] = true, append(methods[name], f.path)
 		}
 	}
 	for _, path := range []string{"../docs/architecture.md", "../docs/a-batch-out.md", "../docs/where.md",
@@ -237,8 +239,16 @@ func TestTheMapNamesMethodsThatExist(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, match := range methodNamed.FindAllStringSubmatch(string(data), -1) {
-			if named := match[1] + "." + match[2]; types[match[1]] && !methods[named] {
+			if named := match[1] + "." + match[2]; types[match[1]] && methods[named] == nil {
 				t.Errorf("%s names %s, which is no method", path, named)
+			}
+		}
+		for _, match := range methodFound.FindAllStringSubmatch(string(data), -1) {
+			for _, named := range methodNamed.FindAllStringSubmatch(match[1], -1) {
+				name := named[1] + "." + named[2]
+				if files := methods[name]; files != nil && !slices.Contains(files, match[2]) {
+					t.Errorf("%s says that %s is in %s; it is in %v", path, name, match[2], files)
+				}
 			}
 		}
 	}

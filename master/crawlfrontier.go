@@ -25,7 +25,7 @@ import (
 //	                 │                             ▲                              └──► not visited: granted again
 //	                 └── no room: dropped, stays unseen
 //
-// The Partitions call Offer, Raise and Stored, the Master the rest; a lock keeps them apart. Under it nothing is read
+// The Partitions call Offer, Raise and Settled, the Master the rest; a lock keeps them apart. Under it nothing is read
 // from disk: a URL that is stored while the disk is asked is counted twice rather than not at all.
 //
 // Invariants:
@@ -254,8 +254,8 @@ func (r *crawlFrontier) Raise(c *store.Candidate) {
 	r.policy.Raise(waits{fp, store.IDOf(c.Host)}, r.band(fp, c.Depth, c.Band))
 }
 
-// Stored implements partition.Gate.
-func (r *crawlFrontier) Stored(id store.HostID) {
+// Settled implements partition.Gate.
+func (r *crawlFrontier) Settled(id store.HostID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if h := r.hosts[id]; h != nil && h.pending > 0 {

@@ -36,7 +36,7 @@ func TestNothingThatWaitsIsForgotten(t *testing.T) {
 			r.waiting = func(host string) (uint64, error) {
 				n := onDisk[host]
 				for range written[host] { // gets on disk while the disk is asked
-					r.Stored(store.IDOf(host))
+					r.Settled(store.IDOf(host))
 					onDisk[host]++
 					late[host] = true
 				}
@@ -47,7 +47,7 @@ func TestNothingThatWaitsIsForgotten(t *testing.T) {
 			commit := func() {
 				for host, n := range written {
 					for range n {
-						r.Stored(store.IDOf(host))
+						r.Settled(store.IDOf(host))
 					}
 					onDisk[host] += n
 					if _, out := lent[host]; !out && n > 0 {

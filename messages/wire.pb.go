@@ -1052,27 +1052,26 @@ func (x *TaskBatch) GetCut() bool {
 
 // HostTask lends one host: the exclusive right to ask it until the lease ends.
 type HostTask struct {
-	state               protoimpl.MessageState `protogen:"open.v1"`
-	Lease               uint64                 `protobuf:"varint,1,opt,name=lease,proto3" json:"lease,omitempty"`                                     // its upper 24 bits are the term in which it was granted
-	Host                string                 `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`                                        // scheme://name[:port]
-	FirstAfterNs        int64                  `protobuf:"varint,3,opt,name=first_after_ns,json=firstAfterNs,proto3" json:"first_after_ns,omitempty"` // from the arrival of this message
-	IntervalNs          int64                  `protobuf:"varint,4,opt,name=interval_ns,json=intervalNs,proto3" json:"interval_ns,omitempty"`         // least time from the end of a request to the start of the next; from start to start with parallel
-	PageBudget          uint32                 `protobuf:"varint,5,opt,name=page_budget,json=pageBudget,proto3" json:"page_budget,omitempty"`         // visits allowed, followed pages included
-	Robots              []byte                 `protobuf:"bytes,6,opt,name=robots,proto3" json:"robots,omitempty"`                                    // rules as package robots marshals them; empty: fetch robots.txt first
-	Tasks               []*Task                `protobuf:"bytes,7,rep,name=tasks,proto3" json:"tasks,omitempty"`
-	Follow              bool                   `protobuf:"varint,8,opt,name=follow,proto3" json:"follow,omitempty"`     // same-host links may be followed
-	Known               []byte                 `protobuf:"bytes,9,opt,name=known,proto3" json:"known,omitempty"`        // with follow: sorted 8-byte fingerprints (big endian) of the URLs of this host that are seen already
-	Prefixes            []string               `protobuf:"bytes,10,rep,name=prefixes,proto3" json:"prefixes,omitempty"` // with follow: a followed URL starts with one of these
-	MaxRedirects        uint32                 `protobuf:"varint,11,opt,name=max_redirects,json=maxRedirects,proto3" json:"max_redirects,omitempty"`
-	Stops               []string               `protobuf:"bytes,12,rep,name=stops,proto3" json:"stops,omitempty"`                                                           // with follow: and with none of these, the host's folders on the stop list
-	Ratio               float64                `protobuf:"fixed64,13,opt,name=ratio,proto3" json:"ratio,omitempty"`                                                         // S/C − 1 of equation (10), (S/C)/n with n in parallel: after a request that took e the next waits for at least ratio·e; 0: the resources are not looked at
-	Cookies             []byte                 `protobuf:"bytes,40,opt,name=cookies,proto3" json:"cookies,omitempty"`                                                       // of the host, as package cookies keeps them; empty: none yet
-	RequisiteIntervalNs int64                  `protobuf:"varint,15,opt,name=requisite_interval_ns,json=requisiteIntervalNs,proto3" json:"requisite_interval_ns,omitempty"` // likewise before the request for a requisite
-	PageLimit           int32                  `protobuf:"varint,16,opt,name=page_limit,json=pageLimit,proto3" json:"page_limit,omitempty"`                                 // how many of the visits may be of pages; 0: all of them; negative: none, only requisites
-	Parallel            uint32                 `protobuf:"varint,17,opt,name=parallel,proto3" json:"parallel,omitempty"`                                                    // how many requests may be under way at once; 0: one
-	Living              []byte                 `protobuf:"bytes,41,opt,name=living,proto3" json:"living,omitempty"`                                                         // what rendering showed of the host's pages, as package living marshals it
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Lease         uint64                 `protobuf:"varint,1,opt,name=lease,proto3" json:"lease,omitempty"`                                     // its upper 24 bits are the term in which it was granted
+	Host          string                 `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`                                        // scheme://name[:port]
+	FirstAfterNs  int64                  `protobuf:"varint,3,opt,name=first_after_ns,json=firstAfterNs,proto3" json:"first_after_ns,omitempty"` // from the arrival of this message
+	IntervalNs    int64                  `protobuf:"varint,4,opt,name=interval_ns,json=intervalNs,proto3" json:"interval_ns,omitempty"`         // least time from the end of a request to the start of the next; from start to start with parallel
+	PageBudget    uint32                 `protobuf:"varint,5,opt,name=page_budget,json=pageBudget,proto3" json:"page_budget,omitempty"`         // visits allowed, followed pages included
+	Robots        []byte                 `protobuf:"bytes,6,opt,name=robots,proto3" json:"robots,omitempty"`                                    // rules as package robots marshals them; empty: fetch robots.txt first
+	Tasks         []*Task                `protobuf:"bytes,7,rep,name=tasks,proto3" json:"tasks,omitempty"`
+	Follow        bool                   `protobuf:"varint,8,opt,name=follow,proto3" json:"follow,omitempty"`     // same-host links may be followed
+	Known         []byte                 `protobuf:"bytes,9,opt,name=known,proto3" json:"known,omitempty"`        // with follow: sorted 8-byte fingerprints (big endian) of the URLs of this host that are seen already
+	Prefixes      []string               `protobuf:"bytes,10,rep,name=prefixes,proto3" json:"prefixes,omitempty"` // with follow: a followed URL starts with one of these
+	MaxRedirects  uint32                 `protobuf:"varint,11,opt,name=max_redirects,json=maxRedirects,proto3" json:"max_redirects,omitempty"`
+	Stops         []string               `protobuf:"bytes,12,rep,name=stops,proto3" json:"stops,omitempty"`                           // with follow: and with none of these, the host's folders on the stop list
+	Ratio         float64                `protobuf:"fixed64,13,opt,name=ratio,proto3" json:"ratio,omitempty"`                         // S/C − 1 of equation (10), (S/C)/n with n in parallel: after a request that took e the next waits for at least ratio·e; 0: the resources are not looked at
+	Cookies       []byte                 `protobuf:"bytes,40,opt,name=cookies,proto3" json:"cookies,omitempty"`                       // of the host, as package cookies keeps them; empty: none yet
+	PageLimit     int32                  `protobuf:"varint,16,opt,name=page_limit,json=pageLimit,proto3" json:"page_limit,omitempty"` // how many of the visits may be of pages; 0: all of them; negative: none, only requisites
+	Parallel      uint32                 `protobuf:"varint,17,opt,name=parallel,proto3" json:"parallel,omitempty"`                    // how many requests may be under way at once; 0: one
+	Living        []byte                 `protobuf:"bytes,41,opt,name=living,proto3" json:"living,omitempty"`                         // what rendering showed of the host's pages, as package living marshals it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *HostTask) Reset() {
@@ -1201,13 +1200,6 @@ func (x *HostTask) GetCookies() []byte {
 		return x.Cookies
 	}
 	return nil
-}
-
-func (x *HostTask) GetRequisiteIntervalNs() int64 {
-	if x != nil {
-		return x.RequisiteIntervalNs
-	}
-	return 0
 }
 
 func (x *HostTask) GetPageLimit() int32 {
@@ -2950,7 +2942,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\arenewed\x18\x03 \x03(\x04R\arenewed\x12\x18\n" +
 	"\arevoked\x18\x04 \x03(\x04R\arevoked\x12\x12\n" +
 	"\x04term\x18\x05 \x01(\x04R\x04term\x12\x10\n" +
-	"\x03cut\x18\x06 \x01(\bR\x03cut\"\x99\x04\n" +
+	"\x03cut\x18\x06 \x01(\bR\x03cut\"\xeb\x03\n" +
 	"\bHostTask\x12\x14\n" +
 	"\x05lease\x18\x01 \x01(\x04R\x05lease\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12$\n" +
@@ -2968,12 +2960,11 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\rmax_redirects\x18\v \x01(\rR\fmaxRedirects\x12\x14\n" +
 	"\x05stops\x18\f \x03(\tR\x05stops\x12\x14\n" +
 	"\x05ratio\x18\r \x01(\x01R\x05ratio\x12\x18\n" +
-	"\acookies\x18( \x01(\fR\acookies\x122\n" +
-	"\x15requisite_interval_ns\x18\x0f \x01(\x03R\x13requisiteIntervalNs\x12\x1d\n" +
+	"\acookies\x18( \x01(\fR\acookies\x12\x1d\n" +
 	"\n" +
 	"page_limit\x18\x10 \x01(\x05R\tpageLimit\x12\x1a\n" +
 	"\bparallel\x18\x11 \x01(\rR\bparallel\x12\x16\n" +
-	"\x06living\x18) \x01(\fR\x06livingJ\x04\b\x0e\x10\x0f\"\xe1\x02\n" +
+	"\x06living\x18) \x01(\fR\x06livingJ\x04\b\x0e\x10\x0fJ\x04\b\x0f\x10\x10\"\xe1\x02\n" +
 	"\x04Task\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1d\n" +
 	"\n" +

@@ -437,7 +437,7 @@ func (s *Slave) forget(ctx actor.Context, m *messages.Stored) {
 		return
 	}
 	for i, id := range m.Leases {
-		if l := s.leases[id]; l != nil && l.owed.Stored(m.Seqs[i]) {
+		if l := s.leases[id]; l != nil && l.owed.Forget(m.Seqs[i]) {
 			s.drop(ctx, id)
 		}
 	}
@@ -452,7 +452,7 @@ func (s *Slave) drop(ctx actor.Context, id uint64) {
 		return
 	}
 	l.tell(ctx, &finish{why: "unknown", cut: true}) // the master does not know it: it may be lent to another
-	l.owed.Stored(math.MaxUint64)
+	l.owed.Forget(math.MaxUint64)
 	s.window.close(l.host, l.kept)
 	delete(s.leases, id)
 	s.ended[id] = s.bond.serial

@@ -130,7 +130,7 @@ func (a *Archivist) Receive(ctx actor.Context) {
 		a.group.Next.describes = m
 	case *groupcommit.Due:
 		a.group.Turn(ctx, func(*binding) {})
-	case *groupcommit.Stored:
+	case *groupcommit.Synced:
 		a.settle(ctx)
 	case *actor.Stopping:
 		a.group.Stop()

@@ -16,8 +16,8 @@ import (
 type (
 	// Due asks the actor to call Turn.
 	Due struct{}
-	// Stored asks the actor to call Settle.
-	Stored struct{}
+	// Synced asks the actor to call Settle.
+	Synced struct{}
 	hand   struct{ over func() } // to the child
 )
 
@@ -53,7 +53,7 @@ func (g *Group[B]) Start(ctx actor.Context, child string, begin func(now time.Ti
 	g.child = floor.SpawnAs(ctx, actor.PropsFromFunc(func(ctx actor.Context) {
 		if m, ok := ctx.Message().(*hand); ok {
 			m.over()
-			ctx.Respond(&Stored{})
+			ctx.Respond(&Synced{})
 		}
 	}), child)
 }

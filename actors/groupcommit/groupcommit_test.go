@@ -48,7 +48,7 @@ func (g *gatherer) Receive(ctx actor.Context) {
 		g.group.By(ctx, time.Now().Add(100*time.Millisecond))
 	case *groupcommit.Due:
 		g.group.Turn(ctx, g.seal)
-	case *groupcommit.Stored:
+	case *groupcommit.Synced:
 		if b, err := g.group.Settle(ctx, time.Minute); err == nil {
 			g.told = append(g.told, b.words...)
 		}

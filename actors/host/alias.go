@@ -23,7 +23,7 @@ const (
 // evidence is what shows that the host is another under a second name. Nothing is left out because of it.
 type evidence struct {
 	*base
-	silent
+	defaults
 	beliefs alias.Beliefs
 	changed bool // the beliefs are to be written
 }
@@ -83,7 +83,7 @@ func (e *evidence) compare(m *protocol.TextsCompared) {
 //	                given up               Own: visited under its own name
 type secondName struct {
 	*base
-	silent
+	defaults
 	loan  *loan
 	judge *judge
 

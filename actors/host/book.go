@@ -59,10 +59,10 @@ type Book struct {
 	line     *line
 	judge    *judge
 	schedule *schedule
-	rules    *ruleRoom
+	rules    *ruleFeature
 	evidence *evidence
 	second   *secondName
-	living   *livingRoom
+	living   *livingFeature
 }
 
 // openLease is the lease as its host sees it.
@@ -104,18 +104,18 @@ func New(o Options, name string, regions *admission.Known) *Book {
 	b := &Book{base: shared, robots: &robotsBook{base: shared}, line: &line{base: shared},
 		judge: newJudge(shared, regions), schedule: &schedule{base: shared}}
 	b.loan = &loan{base: shared, robots: b.robots, line: b.line}
-	b.rules = &ruleRoom{base: shared, judge: b.judge, loan: b.loan}
+	b.rules = &ruleFeature{base: shared, judge: b.judge, loan: b.loan}
 	b.evidence = &evidence{base: shared}
 	b.second = &secondName{base: shared, judge: b.judge, loan: b.loan}
-	b.living = &livingRoom{}
+	b.living = &livingFeature{}
 	b.features = []Feature{ // links are refused by the first that has a reason
-		&stopRoom{judge: b.judge},
-		&listRoom{judge: b.judge},
-		&sessionRoom{judge: b.judge},
+		&stopFeature{judge: b.judge},
+		&listFeature{judge: b.judge},
+		&sessionFeature{judge: b.judge},
 		b.rules,
 		b.evidence,
 		b.second,
-		&intervalRoom{schedule: b.schedule},
+		&intervalFeature{schedule: b.schedule},
 		b.living,
 	}
 	for _, plugged := range o.Features {

@@ -56,44 +56,44 @@ func (b *base) noteChanges(w *protocol.Write, leaseEnds bool) {
 	}
 }
 
-// silent is the part of a feature that says nothing.
-type silent struct{}
+// defaults are what a feature does where it has no method of its own: it learns nothing and refuses nothing.
+type defaults struct{}
 
-func (silent) Restore([]byte) error                       { return nil }
-func (silent) Saw(*Visit)                                 {}
-func (silent) Refuses(string, time.Time) admission.Reason { return admission.None }
-func (silent) Follows() bool                              { return true }
-func (silent) Changed(bool) (note []byte, is bool)        { return nil, false }
+func (defaults) Restore([]byte) error                       { return nil }
+func (defaults) Saw(*Visit)                                 {}
+func (defaults) Refuses(string, time.Time) admission.Reason { return admission.None }
+func (defaults) Follows() bool                              { return true }
+func (defaults) Changed(bool) (note []byte, is bool)        { return nil, false }
 
-// stopRoom is the stop list of the host, its note the evidence for more entries.
-type stopRoom struct {
-	silent
+// stopFeature is the stop list of the host, its note the evidence for more entries.
+type stopFeature struct {
+	defaults
 	judge *judge
 }
 
 // StopsNote is the name of the note that has the evidence of the stop list.
 const StopsNote = "stops"
 
-func (r *stopRoom) Name() string              { return StopsNote }
-func (r *stopRoom) Restore(note []byte) error { return r.judge.known.Stops.UnmarshalBinary(note) }
+func (r *stopFeature) Name() string              { return StopsNote }
+func (r *stopFeature) Restore(note []byte) error { return r.judge.known.Stops.UnmarshalBinary(note) }
 
-func (r *stopRoom) Refuses(url string, now time.Time) admission.Reason {
+func (r *stopFeature) Refuses(url string, now time.Time) admission.Reason {
 	return (&admission.Host{Stops: r.judge.known.Stops}).Takes(&r.judge.o.Admission, url, now)
 }
 
-// listRoom are the entries of the stop list, which are written less often than the evidence and may be long.
-type listRoom struct {
-	silent
+// listFeature are the entries of the stop list, which are written less often than the evidence and may be long.
+type listFeature struct {
+	defaults
 	judge *judge
 }
 
 // StopListNote is the name of the note that has the entries of the stop list.
 const StopListNote = "stoplist"
 
-func (r *listRoom) Name() string              { return StopListNote }
-func (r *listRoom) Restore(note []byte) error { return r.judge.known.Stops.UnmarshalEntries(note) }
+func (r *listFeature) Name() string              { return StopListNote }
+func (r *listFeature) Restore(note []byte) error { return r.judge.known.Stops.UnmarshalEntries(note) }
 
-func (r *listRoom) Changed(bool) (note []byte, is bool) {
+func (r *listFeature) Changed(bool) (note []byte, is bool) {
 	if r.judge.known.Stops.Changed()&stoplist.Listed == 0 {
 		return nil, false
 	}
@@ -101,9 +101,9 @@ func (r *listRoom) Changed(bool) (note []byte, is bool) {
 	return note, true
 }
 
-// sessionRoom are the session ids of URLs that were taken.
-type sessionRoom struct {
-	silent
+// sessionFeature are the session ids of URLs that were taken.
+type sessionFeature struct {
+	defaults
 	judge *judge
 }
 
@@ -111,17 +111,19 @@ type sessionRoom struct {
 const SessionsNote = "sessions"
 
 // Follows reports that none were found: which were taken is known here alone.
-func (r *sessionRoom) Follows() bool { return !r.judge.known.Sessions.Found() }
+func (r *sessionFeature) Follows() bool { return !r.judge.known.Sessions.Found() }
 
-func (r *sessionRoom) Name() string              { return SessionsNote }
-func (r *sessionRoom) Restore(note []byte) error { return r.judge.known.Sessions.UnmarshalBinary(note) }
+func (r *sessionFeature) Name() string { return SessionsNote }
+func (r *sessionFeature) Restore(note []byte) error {
+	return r.judge.known.Sessions.UnmarshalBinary(note)
+}
 
-func (r *sessionRoom) Refuses(url string, now time.Time) admission.Reason {
+func (r *sessionFeature) Refuses(url string, now time.Time) admission.Reason {
 	return (&admission.Host{Sessions: r.judge.known.Sessions}).Takes(&r.judge.o.Admission, url, now)
 }
 
 // Changed writes them when a lease ends: if they are lost, some are found again.
-func (r *sessionRoom) Changed(leaseEnds bool) (note []byte, is bool) {
+func (r *sessionFeature) Changed(leaseEnds bool) (note []byte, is bool) {
 	if !leaseEnds || !r.judge.known.Sessions.Changed() {
 		return nil, false
 	}

@@ -155,9 +155,8 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 	task := &messages.HostTask{
 		Lease: b.loan.lend.order.Lease, Host: b.name,
 		IntervalNs: int64(b.clock.interval()), PageBudget: uint32(budget),
-		RequisiteIntervalNs: int64(b.clock.interval()),
-		PageLimit:           int32(b.clock.pageLimit(b.loan.lend.order)),
-		Ratio:               b.o.Politeness.Pace(clock.Parallel()), Prefixes: region.Prefixes,
+		PageLimit: int32(b.clock.pageLimit(b.loan.lend.order)),
+		Ratio:     b.o.Politeness.Pace(clock.Parallel()), Prefixes: region.Prefixes,
 		Parallel:     uint32(clock.Parallel()),
 		MaxRedirects: uint32(b.o.Admission.MaxRedirects),
 		Cookies:      b.record.Cookies,

@@ -2,9 +2,9 @@ package host
 
 import "henro/actors/living"
 
-// livingRoom is what rendering showed of the host's pages: which have their scripts run, and what the others need.
-type livingRoom struct {
-	silent
+// livingFeature is what rendering showed of the host's pages: which have their scripts run, and what the others need.
+type livingFeature struct {
+	defaults
 	known living.Host
 	note  []byte // as it is on disk, and as it goes with leases
 }
@@ -12,9 +12,9 @@ type livingRoom struct {
 // LivingNote is the name of the note that has it.
 const LivingNote = "living"
 
-func (r *livingRoom) Name() string { return LivingNote }
+func (r *livingFeature) Name() string { return LivingNote }
 
-func (r *livingRoom) Restore(note []byte) error {
+func (r *livingFeature) Restore(note []byte) error {
 	r.note = note
 	if len(note) == 0 {
 		return nil
@@ -23,14 +23,14 @@ func (r *livingRoom) Restore(note []byte) error {
 }
 
 // Saw learns from a page whose scripts were run. What a slave says and cannot be read teaches nothing.
-func (r *livingRoom) Saw(v *Visit) {
+func (r *livingFeature) Saw(v *Visit) {
 	var found living.Finding
 	if len(v.Fact.Finding) > 0 && found.UnmarshalBinary(v.Fact.Finding) == nil {
 		r.known.Learn(v.Page.URL, &found)
 	}
 }
 
-func (r *livingRoom) Changed(bool) (note []byte, is bool) {
+func (r *livingFeature) Changed(bool) (note []byte, is bool) {
 	if !r.known.Changed() {
 		return nil, false
 	}

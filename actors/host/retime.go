@@ -9,17 +9,17 @@ import (
 	"henro/store"
 )
 
-// intervalRoom are the intervals that persons have set for pages of the host. Their note is written with the order.
-type intervalRoom struct {
-	silent
+// intervalFeature are the intervals that persons have set for pages of the host. Their note is written with the order.
+type intervalFeature struct {
+	defaults
 	schedule *schedule
 }
 
 // IntervalsNote is the name of their note.
 const IntervalsNote = "rules"
 
-func (r *intervalRoom) Name() string              { return IntervalsNote }
-func (r *intervalRoom) Restore(note []byte) error { return r.schedule.rules.UnmarshalBinary(note) }
+func (r *intervalFeature) Name() string              { return IntervalsNote }
+func (r *intervalFeature) Restore(note []byte) error { return r.schedule.rules.UnmarshalBinary(note) }
 
 // takeOrdered carries out what a person orders. The answer comes when it is on disk, or at once if it cannot be done.
 func (b *Book) takeOrdered(m *protocol.Ordered) error {

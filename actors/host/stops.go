@@ -15,7 +15,7 @@ import (
 )
 
 // Saw lets the stop list learn from a visit of a page.
-func (r *stopRoom) Saw(visit *Visit) {
+func (r *stopFeature) Saw(visit *Visit) {
 	j, fact, first, w := r.judge, visit.Fact, visit.First, visit.Write
 	v := stoplist.Visit{URL: fact.Url, Outcome: StopOutcome(fact.Status, fact.Reason)}
 	if j.o.Stop.Thesis() {
@@ -196,7 +196,7 @@ func (j *judge) report(w *protocol.Write) {
 // Changed gives the evidence of the stop list: with what spoke against a folder at once, with good pages at the end of
 // a lease. If they are lost, the folder needs less to be stopped than it would; if broken pages were, a folder of them
 // would never be.
-func (r *stopRoom) Changed(leaseEnds bool) (note []byte, is bool) {
+func (r *stopFeature) Changed(leaseEnds bool) (note []byte, is bool) {
 	stops := r.judge.known.Stops
 	changes := stops.Changed() &^ stoplist.Listed
 	if changes == 0 || !leaseEnds && changes&stoplist.Grave == 0 {

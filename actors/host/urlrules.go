@@ -34,11 +34,11 @@ const (
 	ruledLeast = 16
 )
 
-// ruleRoom are the URL rules of the host. Beside their note there is one, under another name, for each page that was
+// ruleFeature are the URL rules of the host. Beside their note there is one, under another name, for each page that was
 // visited: its form, by the fingerprint of its URL and of the URL's key.
-type ruleRoom struct {
+type ruleFeature struct {
 	*base
-	silent
+	defaults
 	judge *judge
 	loan  *loan
 }
@@ -52,13 +52,13 @@ const (
 // FormKey is the key of the note of a form.
 func FormKey(key uint64) string { return fmt.Sprintf("%016x", key) }
 
-func (r *ruleRoom) Name() string              { return URLRulesNote }
-func (r *ruleRoom) Restore(note []byte) error { return r.judge.known.URLRules.UnmarshalBinary(note) }
+func (r *ruleFeature) Name() string              { return URLRulesNote }
+func (r *ruleFeature) Restore(note []byte) error { return r.judge.known.URLRules.UnmarshalBinary(note) }
 
 // Follows reports that no page may be one that was visited under another form, which is known here alone.
-func (r *ruleRoom) Follows() bool { return !r.ruled() }
+func (r *ruleFeature) Follows() bool { return !r.ruled() }
 
-func (r *ruleRoom) Changed(bool) (note []byte, is bool) {
+func (r *ruleFeature) Changed(bool) (note []byte, is bool) {
 	if !r.judge.known.URLRules.Changed() {
 		return nil, false
 	}
@@ -67,7 +67,7 @@ func (r *ruleRoom) Changed(bool) (note []byte, is bool) {
 }
 
 // Saw lets the URL rules learn from a visit of a page, and notes the page under its URL and its key.
-func (r *ruleRoom) Saw(v *Visit) {
+func (r *ruleFeature) Saw(v *Visit) {
 	rules, page, w := r.judge.known.URLRules, v.Page, v.Write
 	if r.o.URLRules == NoURLRules || page.Flags.Embedded() > 0 {
 		return
@@ -134,7 +134,7 @@ func (s *schedule) rest(entries []store.Entry) (moves []store.Entry) {
 }
 
 // set takes what a person says of a rule.
-func (r *ruleRoom) set(order *protocol.SetURLRule, reply any) error {
+func (r *ruleFeature) set(order *protocol.SetURLRule, reply any) error {
 	err := r.judge.known.URLRules.Order(order.Rule, order.Word)
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (r *ruleRoom) set(order *protocol.SetURLRule, reply any) error {
 }
 
 // reviveForms has pages wait again that were given up by a rule which is not applied any more.
-func (r *ruleRoom) reviveForms(w *protocol.Write) {
+func (r *ruleFeature) reviveForms(w *protocol.Write) {
 	if r.o.URLRules == ApplyURLRules && r.judge.known.URLRules.Lifted() {
 		w.Sweeps = append(w.Sweeps, protocol.Sweep{Host: r.name, Says: admission.Duplicate.String(),
 			Spares: sparesBy(r.judge.known.URLRules)})
@@ -185,7 +185,7 @@ func formOf(m *protocol.PagesLoaded, e *store.Entry) *urlrules.Form {
 }
 
 // formNotes asks for the forms of pages; nil: URLs are visited whatever their form.
-func (r *ruleRoom) formNotes() *protocol.PageNotes {
+func (r *ruleFeature) formNotes() *protocol.PageNotes {
 	keys := r.urlKeys()
 	if keys == nil {
 		return nil
@@ -199,7 +199,7 @@ func (r *ruleRoom) formNotes() *protocol.PageNotes {
 }
 
 // splitLease asks the lease back if a rule is newly applied, by which some of its URLs may be one page.
-func (r *ruleRoom) splitLease() {
+func (r *ruleFeature) splitLease() {
 	if r.o.URLRules == ApplyURLRules && r.judge.known.URLRules.Gained() {
 		r.loan.recall()
 	}
@@ -219,7 +219,7 @@ func textOf(fact *messages.PageVisited, page *store.Page, links []outlink.Outlin
 }
 
 // urlKeys are the keys of URLs of this host; nil: URLs are visited whatever their form.
-func (r *ruleRoom) urlKeys() *urlrules.Keys {
+func (r *ruleFeature) urlKeys() *urlrules.Keys {
 	if r.o.URLRules != ApplyURLRules {
 		return nil
 	}
@@ -227,7 +227,7 @@ func (r *ruleRoom) urlKeys() *urlrules.Keys {
 }
 
 // ruled reports whether URLs of this host may turn out to be pages that were visited under another form.
-func (r *ruleRoom) ruled() bool {
+func (r *ruleFeature) ruled() bool {
 	return r.o.URLRules == ApplyURLRules && r.judge.known.URLRules.Promising()
 }
 
@@ -235,7 +235,7 @@ func (r *ruleRoom) ruled() bool {
 // waits until that is written. Otherwise it returns the pages of the lease. Of URLs that are one page by the rules the
 // first is in it; the others wait for what comes of it. URLs that tell whether a rule holds come first, and those that
 // are duplicates if it does come last, few of them. Seeds are visited in any case.
-func (r *ruleRoom) spareForms(waiting []store.Entry, m *protocol.PagesLoaded) (kept []store.Entry, spared bool) {
+func (r *ruleFeature) spareForms(waiting []store.Entry, m *protocol.PagesLoaded) (kept []store.Entry, spared bool) {
 	if r.o.URLRules != ApplyURLRules {
 		return waiting, false
 	}

@@ -14,8 +14,8 @@ type Gate interface {
 	Offer(c *store.Candidate, seed bool) Offered
 	// Raise reports that a better link leads to a URL that may wait.
 	Raise(c *store.Candidate)
-	// Stored reports that an accepted URL is on disk, or never will be.
-	Stored(host store.HostID)
+	// Settled reports that an accepted URL is on disk, or never will be.
+	Settled(host store.HostID)
 }
 
 // Offered is what became of an offer.

@@ -190,7 +190,7 @@ func (p *Partition) Receive(ctx actor.Context) {
 		ctx.Forward(p.finder)
 	case *groupcommit.Due:
 		p.group.Turn(ctx, p.putTotals)
-	case *groupcommit.Stored:
+	case *groupcommit.Synced:
 		p.settle(ctx)
 	case *protocol.HostAsked:
 		p.restoreHost(ctx, m)
@@ -484,7 +484,7 @@ func (p *Partition) settle(ctx actor.Context) {
 	}
 	p.commits++
 	for _, host := range t.accepted {
-		p.steering.Gate.Stored(host)
+		p.steering.Gate.Settled(host)
 	}
 	if stats, err := p.disk.Stats(); err == nil {
 		p.stats = stats

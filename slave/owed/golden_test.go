@@ -107,7 +107,7 @@ func (p *player) play(words []string) error {
 	case "report":
 		p.report()
 	case "stored":
-		if p.lease.Stored(uint64(number)) {
+		if p.lease.Forget(uint64(number)) {
 			p.said.WriteString("over\n")
 		}
 		if (p.facts == 0) != (p.bytes == 0) {

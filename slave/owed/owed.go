@@ -134,8 +134,8 @@ func (l *Lease) Repeat(now time.Time, after time.Duration) {
 	}
 }
 
-// Stored forgets the facts up to a number, and reports whether the end of the lease was among them.
-func (l *Lease) Stored(seq uint64) (over bool) {
+// Forget forgets the facts up to a number, and reports whether the end of the lease was among them.
+func (l *Lease) Forget(seq uint64) (over bool) {
 	n, size := 0, 0
 	for n < len(l.unstored) && l.unstored[n].Message.Seq <= seq {
 		size += l.unstored[n].size

@@ -59,7 +59,7 @@ func TestWhatIsStoredIsLetGo(t *testing.T) {
 		l.Put(&Fact{Order: order + 1, Message: &messages.Fact{Visited: &messages.PageVisited{}}})
 	}
 	all := l.unstored
-	l.Stored(3)
+	l.Forget(3)
 	if len(l.unstored) != 1 || all[0] != nil || all[2] != nil || all[3] != l.unstored[0] {
 		t.Error("facts are held that are stored:", all)
 	}

@@ -18,7 +18,7 @@ import (
 
 // The commands of the scripts. Moments are counted from the start of the script, paths are of the host.
 //
-//	lease [/page…] [req:/style.css] [interval=1s] [requisites=1s] [first=0s] [until=1m] [budget=9] [pages=2]
+//	lease [/page…] [req:/style.css] [interval=1s] [first=0s] [until=1m] [budget=9] [pages=2]
 //	      [ratio=0] [parallel=1] [follow] [malformed] [known] [disallow=/x]
 //	      known: the rules are, which disallow nothing or what is given
 //	at 5s        until 2m        finish WHY      scarce | roomy
@@ -126,8 +126,8 @@ func (p *player) play(words []string) error {
 	case "lease":
 		interval := span("interval", time.Second)
 		task := &messages.HostTask{Host: host, IntervalNs: int64(interval), Follow: flags["follow"],
-			RequisiteIntervalNs: int64(span("requisites", interval)), FirstAfterNs: int64(span("first", 0)),
-			PageBudget: uint32(number("budget", 9)), PageLimit: int32(number("pages", 0)),
+			FirstAfterNs: int64(span("first", 0)),
+			PageBudget:   uint32(number("budget", 9)), PageLimit: int32(number("pages", 0)),
 			Ratio: float64(number("ratio", 0)), Parallel: uint32(number("parallel", 0))}
 		if flags["known"] {
 			task.Robots, _ = robots.Parse([]byte(rulesText(named)), "henro").MarshalBinary()

@@ -1,9 +1,9 @@
 // Package walk decides what a slave asks a host under a lease, in which order and when, and when the lease is over.
 //
 // Four things, each by itself: the File of the host's rules, which comes first; the line of what waits, the pages that
-// were lent and the links that are followed from them, requisites before new pages; the pace, which differs between
-// pages and requisites; and the end. A Walk is a value: moments and answers come in with the calls, what is to be done
-// comes out. Who calls it makes the requests and has the answers parsed.
+// were lent and the links that are followed from them, requisites before new pages; the pace; and the end. A Walk is a
+// value: moments and answers come in with the calls, what is to be done comes out. Who calls it makes the requests and
+// has the answers parsed.
 //
 // Invariants:
 //   - one request is under way at a time, or as many as the lease allows while none fails, and none is made before the
@@ -48,11 +48,10 @@ type Walk struct {
 	known admission.Host // what the host has shown under this lease; no rules: they are not known yet
 	line  line
 
-	pageAt      time.Time     // when the next page or file of rules may be asked for
-	requisiteAt time.Time     // when the next requisite
-	begun       time.Time     // the latest request
-	slow        time.Duration // what the latest answer asks for
-	took        time.Duration // for the latest answer
+	at    time.Time     // when the host may be asked again
+	begun time.Time     // the latest request
+	slow  time.Duration // what the latest answer asks for
+	took  time.Duration // for the latest answer
 
 	asked    []*Visit // the requests under way
 	visits   uint32
@@ -75,8 +74,7 @@ type Answer struct {
 // New begins the walk of a lease. Tasks that are no URLs have failed already.
 func New(now time.Time, l Lease) (w *Walk, malformed []*messages.PageVisited) {
 	w = &Walk{Lease: l, known: admission.Host{Sessions: &traps.Sessions{}}}
-	w.pageAt = now.Add(time.Duration(l.Task.FirstAfterNs))
-	w.requisiteAt = w.pageAt
+	w.at = now.Add(time.Duration(l.Task.FirstAfterNs))
 	malformed = w.line.fill(l.Task)
 	if len(l.Task.Robots) > 0 {
 		w.known.Robots = new(robots.Rules)
@@ -138,17 +136,12 @@ func (w *Walk) parallel() int {
 	return max(1, int(w.Task.Parallel))
 }
 
-// At is when the next request may be made, as it is now known which that is.
+// At is when the next step may be made: at once where it asks the host for nothing.
 func (w *Walk) At() time.Time {
-	first := w.line.first()
-	switch {
-	case w.known.Robots == nil:
-	case first.Render:
+	if w.Renders() {
 		return time.Time{}
-	case first.isRequisite():
-		return w.requisiteAt
 	}
-	return w.pageAt
+	return w.at
 }
 
 // asks reports that there is something to ask for: the rules, unless they are being parsed, or what waits.
@@ -196,19 +189,15 @@ func (w *Walk) ask(now time.Time, v *Visit) *Visit {
 	}
 	w.begun = now
 	if w.parallel() > 1 {
-		w.rest(now, max(w.slow, time.Duration(w.Task.IntervalNs)),
-			max(w.slow, time.Duration(w.Task.RequisiteIntervalNs)))
+		w.rest(now, max(w.slow, time.Duration(w.Task.IntervalNs)))
 	}
 	return v
 }
 
-// rest lets intervals run from a moment.
-func (w *Walk) rest(from time.Time, page, requisite time.Duration) {
-	if at := from.Add(page); at.After(w.pageAt) {
-		w.pageAt = at
-	}
-	if at := from.Add(requisite); at.After(w.requisiteAt) {
-		w.requisiteAt = at
+// rest lets an interval run from a moment.
+func (w *Walk) rest(from time.Time, interval time.Duration) {
+	if at := from.Add(interval); at.After(w.at) {
+		w.at = at
 	}
 }
 
@@ -242,7 +231,7 @@ func (w *Walk) Answered(now time.Time, v *Visit, a *Answer) bool {
 	if w.parallel() > 1 && a.Reason == messages.Reason_NONE {
 		from = w.begun
 	}
-	w.rest(from, w.interval(now, a, w.Task.IntervalNs), w.interval(now, a, w.Task.RequisiteIntervalNs))
+	w.rest(from, w.interval(now, a))
 	w.asked = slices.DeleteFunc(w.asked, func(other *Visit) bool { return other == v })
 	canceled := a.Reason == messages.Reason_CANCELED
 	if (a.Stale || canceled) && v.File == nil {
@@ -281,11 +270,11 @@ func (w *Walk) rendered(v *Visit, a *Answer) bool {
 	return true
 }
 
-// interval is what the host is owed after a request that took e: that of the lease, or (S/C)·e if it has become slower
-// (10). A rest that outlasts the lease is left to the master; so are rests that come to longRests and to twice the time
-// that the lease was to take, after which its pages would be visited late.
-func (w *Walk) interval(now time.Time, a *Answer, owed int64) time.Duration {
-	interval, ratio, failed := time.Duration(owed), w.Task.Ratio, a.Reason != messages.Reason_NONE
+// interval is what the host is owed after a request that took e: that of the lease, or Ratio·e, (S/C − 1)·e, if it has
+// become slower (10). A rest that outlasts the lease is left to the master; so are rests that come to longRests and to
+// twice the time that the lease was to take, after which its pages would be visited late.
+func (w *Walk) interval(now time.Time, a *Answer) time.Duration {
+	interval, ratio, failed := time.Duration(w.Task.IntervalNs), w.Task.Ratio, a.Reason != messages.Reason_NONE
 	if n := float64(w.Task.Parallel); n > 1 && (failed || w.failures > 0) { // it is asked alone now
 		ratio = max(0, n*ratio-1)
 		interval = max(interval, time.Duration(min(ratio*float64(w.took), float64(maxRest))))

@@ -67,6 +67,7 @@ const (
 	userWords  = "words of the pages for users"
 	pageWords  = "words of the longest page for users"
 	docColumns = "lines of documents over 120 columns"
+	changeLog  = "lines of CHANGELOG.md"
 	fileLines  = "lines of the longest file of the product"
 	methods    = "methods of the type that has most, with what it embeds, parsers of a format aside"
 )
@@ -82,6 +83,7 @@ var bounds = map[string]int{
 	docWords:                        73_500,
 	userWords:                       25_000,
 	pageWords:                       2_000,
+	changeLog:                       200,
 	docColumns:                      0,
 }
 
@@ -131,6 +133,7 @@ var forEngineers = map[string]bool{
 // documents is what people are to read.
 type documents struct {
 	words, users, longest int      // words of README and docs; of the pages for users; of the longest of these
+	changes               int      // lines of CHANGELOG.md
 	wide                  []string // lines that are too wide
 }
 
@@ -163,6 +166,9 @@ func readDocuments(dir string) (*documents, error) {
 			if !measured && !forEngineers[name] {
 				d.users, d.longest = d.users+words, max(d.longest, words)
 			}
+		}
+		if name == "CHANGELOG.md" {
+			d.changes = bytes.Count(text, []byte("\n"))
 		}
 		d.measure(name, string(text), measured)
 	}
@@ -273,6 +279,7 @@ func run(dir string, all bool) error {
 	row(userWords, docs.users)
 	row(pageWords, docs.longest)
 	row(docColumns, len(docs.wide))
+	row(changeLog, docs.changes)
 
 	few := 12
 	if all {
