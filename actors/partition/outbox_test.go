@@ -177,6 +177,55 @@ func TestWhatCanWaitSharesCommits(t *testing.T) {
 	})
 }
 
+// What nobody waits for is committed half a second after the last commit, and no later for being alone, so that little
+// is asked again after a crash. Where commits take long they take a twentieth of the time, and none waits five seconds.
+func TestWhatNobodyWaitsForIsCommittedSoon(t *testing.T) {
+	for _, c := range []struct {
+		took        time.Duration
+		least, most int32 // commits in 60 s, a write every 100 ms
+	}{
+		{5 * time.Millisecond, 100, 120},
+		{100 * time.Millisecond, 27, 30},
+		{2 * time.Second, 11, 13},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			state := openState(t, 1)
+			defer state.Close()
+			system := actortest.System(t)
+			around := actortest.NewProbe(t, system, "around")
+			o := partition.DefaultOptions()
+			var commits atomic.Int32
+			o.Committed = func(time.Duration) {
+				time.Sleep(c.took)
+				commits.Add(1)
+			}
+			pid := around.Spawn(t, partition.Props(o, partition.Steering{}, state, 0, around.PID, around.PID,
+				actortest.Log()), "partition")
+			write := func() {
+				host := "http://h.example.test"
+				around.Tell(pid, &protocol.Write{Host: &store.HostRecord{ID: store.IDOf(host), Name: host}})
+			}
+			for range 600 {
+				write()
+				actortest.Pass(100 * time.Millisecond)
+			}
+			if n := commits.Load(); n < c.least || n > c.most {
+				t.Errorf("a commit takes %v: %d in a minute, want %d to %d", c.took, n, c.least, c.most)
+			}
+			actortest.Pass(10 * time.Second)
+			commits.Store(0)
+			write()
+			actortest.Pass(c.took + 20*time.Millisecond)
+			if n := commits.Load(); n != 1 {
+				t.Errorf("a commit takes %v: %d of a write that comes alone, at once", c.took, n)
+			}
+			if err := system.Root.PoisonFuture(pid).Wait(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // Parcels of several owners are under way at once, and each is sent once, also when its sender commits meanwhile.
 func TestParcelsAreSentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

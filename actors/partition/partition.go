@@ -29,7 +29,7 @@ type Options struct {
 	// a batch of this size is committed at once: 1 MB has the links of some 500 visits, so two or three of each host
 	// (docs/measured/speed.md)
 	FlushBytes int
-	FlushAge   time.Duration            // the oldest write waits no longer than this
+	FlushAge   time.Duration            // from one commit to the next while anything waits, at most
 	FlushGap   time.Duration            // between two commits at least, also when an answer is awaited
 	RetryAfter time.Duration            // from a commit that failed to the next try
 	Committed  func(took time.Duration) // called by the committer after every commit; nil: not at all
@@ -400,7 +400,7 @@ func (p *Partition) forgetParcels(ctx actor.Context, parcels []store.Parcel) {
 type haste int
 
 const (
-	patient haste = iota // after FlushAge
+	patient haste = iota // after patientGap, and after patientLeast: what is not committed is asked again after a crash
 	sharing              // after shareGap, and after shareLeast while many leases are open
 	awaited              // now, since somebody waits for the answer; while many leases are open, as sharing
 	urgent               // now
@@ -410,9 +410,11 @@ const (
 // URL of a host as for twenty: 120 pages of 4 kB for the facts of 45 visits in a state of 100,000 pages. So whatever
 // can wait shares commits, and a commit that takes long, of a large state or on a busy disk, is shared by more.
 const (
-	shareGap   = 4           // from the start of a commit to that of the next, in times of what the former took
-	shareLeast = time.Second // the same while many leases are open, unless a slave soon has no room for more facts
-	manyLeases = 16          // open in this partition: other hosts are at work while one waits for its next lease
+	patientGap   = 20 // as shareGap: a twentieth of the time is spent on commits for which nobody waits
+	patientLeast = time.Second / 2
+	shareGap     = 4           // from the start of a commit to that of the next, in times of what the former took
+	shareLeast   = time.Second // the same while many leases are open, unless a slave soon has no room for more facts
+	manyLeases   = 16          // open in this partition: other hosts are at work while one waits for its next lease
 )
 
 // wrote remembers whom to answer, and decides when to flush.
@@ -421,21 +423,20 @@ func (p *Partition) wrote(ctx actor.Context, answer any, how haste) {
 		p.group.Next.answer(ctx.Sender(), answer)
 	}
 	p.group.Next.written = true
-	if how == awaited && len(p.open) >= manyLeases {
+	many := len(p.open) >= manyLeases
+	if how == awaited && many {
 		how = sharing
 	}
-	at := time.Now().Add(p.o.FlushAge)
-	switch {
-	case how >= awaited || p.group.Next.full(&p.o):
-		at = p.group.At.Add(p.o.FlushGap)
-	case how == sharing:
-		gap := max(p.o.FlushGap, shareGap*p.group.Took)
-		if len(p.open) >= manyLeases {
+	gap := p.o.FlushGap
+	if how < awaited && !p.group.Next.full(&p.o) {
+		if gap = max(gap, shareGap*p.group.Took); how == patient {
+			gap = max(gap, patientLeast, patientGap*p.group.Took)
+		}
+		if many {
 			gap = max(gap, shareLeast)
 		}
-		at = p.group.At.Add(min(gap, p.o.FlushAge))
 	}
-	p.group.By(ctx, at)
+	p.group.By(ctx, p.group.At.Add(min(gap, p.o.FlushAge)))
 }
 
 func (t *turn) answer(pid *actor.PID, answer any) { t.writers = append(t.writers, writer{pid, answer}) }

@@ -16,9 +16,9 @@ import (
 const (
 	killEvery = 12 // requests, between two that are killed: Chromium, Chromium, henro
 	killsMost = 9  // of one crawl
-	// lostWithin is how long before a kill of henro what came may not have been stored: the state is committed every
-	// five seconds (partition.DefaultOptions), behind the sync of the capture.
-	lostWithin = 6 * time.Second
+	// lostWithin is how long before a kill of henro what came may not have been stored: captures are synced every 100
+	// ms, and the state is committed half a second after the last commit (actors/partition). Two cores do more beside.
+	lostWithin = 2 * time.Second
 )
 
 // kills are those of one crawl.
