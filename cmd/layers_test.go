@@ -519,7 +519,7 @@ func TestWhatIsPlannedFollowsNoClockThatIsSet(t *testing.T) {
 		"actors/groupcommit/groupcommit.go": 5, // how long a commit is waited for, and takes
 		"actors/partition/due.go":           1, // that commit
 		"actors/partition/finder.go":        4, // how long it searches, and rests
-		"actors/partition/partition.go":     3, // how long a commit is waited for, and takes
+		"actors/partition/partition.go":     2, // how long a commit is waited for, and takes
 		"master/alias.go":                   1, // dates of what people do and look at
 		"master/api.go":                     1,
 		"master/changed.go":                 1,
