@@ -46,7 +46,9 @@ func Serve(dir string, system *actor.ActorSystem, slaves Slaves) http.HandlerFun
 	folder := filepath.Join(dir, changes.Folder)
 	return func(w http.ResponseWriter, r *http.Request) {
 		s := newStream(folder, system, slaves)
-		s.follow, s.out, s.fresh = r.FormValue("follow") == "true", json.NewEncoder(w), earliest
+		s.follow, s.fresh = r.FormValue("follow") == "true", earliest
+		out := json.NewEncoder(w)
+		s.take = func(c *changes.Change) error { return out.Encode(c) }
 		var err error
 		if s.wants, err = parseSelection(r.FormValue("pages"), r.FormValue("tag"), r.FormValue("q")); err != nil {
 			console.Fail(w, http.StatusBadRequest, err)
@@ -88,12 +90,13 @@ type stream struct {
 	wants   *selection
 	asking  map[string]bool // who has not answered yet, by the address of its actors; "": own
 	answers chan answer
-	out     *json.Encoder
-	flush   func(line string) error // writes a line, and sends what was written
+	take    func(*changes.Change) error // an error ends the stream
+	flush   func(line string) error     // writes a line, and sends what was written
 }
 
 func newStream(folder string, system *actor.ActorSystem, slaves Slaves) *stream {
 	return &stream{system: system, slaves: slaves, own: &book{dir: folder}, answers: make(chan answer),
+		flush:  func(string) error { return nil },
 		asking: map[string]bool{}, slave: func(address, since string) *messages.ChangesTold {
 			ask := &messages.ChangesAsked{Since: since}
 			said, _ := system.Root.RequestFuture(actor.NewPID(address, actorName), ask, patience).Result()
@@ -190,7 +193,7 @@ func (s *stream) show(ctx context.Context, a *answer) error {
 			continue
 		}
 		c.Cursor = s.cursor.String()
-		if err := s.out.Encode(&c); err != nil {
+		if err := s.take(&c); err != nil {
 			return err
 		}
 	}

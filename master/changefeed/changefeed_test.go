@@ -49,19 +49,15 @@ type reader struct {
 
 var errGone = errors.New("the reader is gone")
 
-func (r *reader) Write(line []byte) (int, error) {
+func (r *reader) take(c *changes.Change) error {
 	if r.most--; r.most < 0 {
 		r.end()
-		return 0, errGone
-	}
-	var c changes.Change
-	if err := json.Unmarshal(line, &c); err != nil {
-		return 0, err
+		return errGone
 	}
 	if r.got, r.cursor = append(r.got, c.Letters), c.Cursor; c.Cursor == "" {
 		r.cursor = c.ID
 	}
-	return len(line), nil
+	return nil
 }
 
 // read reads a stream with a cursor, until it ends, for a while or for so many changes.
@@ -71,7 +67,7 @@ func (r *reader) read(t *testing.T, s *stream, since string, long time.Duration)
 	r.end = end
 	s.system = actor.NewActorSystem()
 	defer s.system.Shutdown()
-	s.cursor, s.answers, s.asking, s.out = parseCursor(since), make(chan answer), map[string]bool{}, json.NewEncoder(r)
+	s.cursor, s.answers, s.asking, s.take = parseCursor(since), make(chan answer), map[string]bool{}, r.take
 	s.flush = func(string) error { return nil }
 	if s.slaves == nil {
 		s.slaves = func(context.Context) ([]lending.SlaveStatus, error) { return nil, nil }

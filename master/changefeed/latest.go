@@ -2,7 +2,7 @@ package changefeed
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,10 +28,27 @@ type Latest struct {
 func NewLatest(dir string, system *actor.ActorSystem, slaves Slaves) *Latest {
 	l := &Latest{}
 	l.stream = newStream(filepath.Join(dir, changes.Folder), system, slaves)
-	l.stream.cursor, l.stream.fresh, l.stream.out = cursor{}, earliest, json.NewEncoder(&l.kept)
-	l.stream.flush = func(string) error { return nil }
+	l.stream.cursor, l.stream.fresh, l.stream.take = cursor{}, earliest, l.kept.add
 	return l
 }
+
+// Each hands over what is kept of all changes: of each node the latest 10,000, those of one node in their order, until
+// fn returns false or the context ends. A slave that does not answer within two seconds is left out.
+func (l *Latest) Each(ctx context.Context, fn func(*changes.Change) bool) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	s := newStream(l.stream.own.dir, l.stream.system, l.stream.slaves)
+	s.slave, s.cursor, s.fresh = l.stream.slave, cursor{}, earliest
+	s.take = func(c *changes.Change) error {
+		if !fn(c) {
+			return errEnough
+		}
+		return nil
+	}
+	s.run(ctx)
+}
+
+var errEnough = errors.New("enough was read")
 
 // Get reads what has come since the last call, and returns the latest, the latest first. A slave that does not answer
 // within two seconds is asked by the next call.

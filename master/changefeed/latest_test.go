@@ -51,6 +51,13 @@ func TestTheLatestOfAllSlavesAreShown(t *testing.T) {
 		want(3)
 		add(t, other, 4, 5)
 		want(5)
+		for most, count := range map[int]int{100: 5, 2: 2} {
+			read := 0
+			l.Each(t.Context(), func(*changes.Change) bool { read++; return read < most })
+			if read != count {
+				t.Errorf("%d changes were handed over of at most %d, want %d", read, most, count)
+			}
+		}
 	})
 }
 

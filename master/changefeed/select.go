@@ -2,7 +2,6 @@ package changefeed
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -55,16 +54,12 @@ func (s *selection) has(c *changes.Change) bool {
 // feed are the latest changes of a stream.
 type feed []changes.Change
 
-// Write takes a change as a stream writes it.
-func (f *feed) Write(line []byte) (int, error) {
-	var c changes.Change
-	if err := json.Unmarshal(line, &c); err != nil {
-		return 0, err
-	}
-	if *f = append(*f, c); len(*f) >= 10*feeds.Most {
+// add takes a change of a stream.
+func (f *feed) add(c *changes.Change) error {
+	if *f = append(*f, *c); len(*f) >= 10*feeds.Most {
 		f.settle()
 	}
-	return len(line), nil
+	return nil
 }
 
 // settle leaves the latest, the latest first.
@@ -81,8 +76,7 @@ func (s *stream) serveFeed(w http.ResponseWriter, r *http.Request, format, name 
 		return
 	}
 	var latest feed
-	s.follow, s.fresh, s.cursor, s.out = false, earliest, cursor{}, json.NewEncoder(&latest)
-	s.flush = func(string) error { return nil }
+	s.follow, s.fresh, s.cursor, s.take = false, earliest, cursor{}, latest.add
 	s.run(r.Context())
 	latest.settle()
 	var text []byte

@@ -10,7 +10,6 @@ import (
 	"henro/master"
 	"henro/master/changefeed"
 	"henro/master/lending"
-	"henro/store/report/changes"
 )
 
 // Crawl is what a dashboard shows and steers.
@@ -20,9 +19,9 @@ type Crawl interface {
 	Status(ctx context.Context) (*master.Status, error)
 	// the end of the log of a slave, oldest line first; console.ErrNoNode: no node has the name
 	Log(ctx context.Context, slave string) ([]console.Line, error)
-	Changes(ctx context.Context) []changes.Change // of this crawl and its slaves, the latest first
-	Actors(limit int) []floor.Row                 // of this process, the longest mailbox first
-	Kinds() []floor.KindRow                       // of this process
+	Changes() *changefeed.Latest  // of this crawl and its slaves
+	Actors(limit int) []floor.Row // of this process, the longest mailbox first
+	Kinds() []floor.KindRow       // of this process
 
 	Pause(ctx context.Context) error
 	Resume(ctx context.Context) error
@@ -62,7 +61,7 @@ type running struct {
 	latest *changefeed.Latest
 }
 
-func (r *running) Changes(ctx context.Context) []changes.Change { return r.latest.Get(ctx) }
+func (r *running) Changes() *changefeed.Latest { return r.latest }
 
 func (r *running) Log(ctx context.Context, slave string) ([]console.Line, error) {
 	return r.master.Traces().Log(ctx, slave, logShown)

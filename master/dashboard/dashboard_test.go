@@ -216,7 +216,7 @@ func TestNothingIsInjected(t *testing.T) {
 	for _, text := range evil {
 		for _, path := range []string{"/?said=", "/hosts?q=", "/hosts?only=", "/hosts?sort=", "/hosts?page=",
 			"/host?name=", "/page?url=", "/page?url=http://h/", "/log?level=", "/log?node=",
-			"/failed?cause=", "/fetches?only=", "/?range="} {
+			"/failed?cause=", "/fetches?only=", "/week?name=", "/week?day=1&hour=", "/?range="} {
 			_, doc := get(t, d, path+url.QueryEscape(text), "en")
 			wholesome(t, path+text, doc)
 		}

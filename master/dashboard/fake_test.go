@@ -26,6 +26,7 @@ import (
 	"henro/actors/stoplist"
 	"henro/actors/template"
 	"henro/master"
+	"henro/master/changefeed"
 	"henro/master/lending"
 	"henro/master/watchlist"
 	"henro/messages"
@@ -33,7 +34,6 @@ import (
 	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/consensus"
-	"henro/store/report/changes"
 )
 
 // fakeCrawl is a state on disk without a crawl; what is done to it is written down.
@@ -73,12 +73,9 @@ func (f *fakeCrawl) Reading() *reading.Crawl {
 	return &reading.Crawl{Dir: o.Dir, State: f.state, Settings: &settings,
 		Scope: rules.With(weburl.MustParse(someHost + "/"))}
 }
-func (f *fakeCrawl) Changes(context.Context) []changes.Change {
-	latest, err := changes.Recent(filepath.Join(f.dir, changes.Folder), 200)
-	if err != nil {
-		panic(err)
-	}
-	return latest
+func (f *fakeCrawl) Changes() *changefeed.Latest {
+	none := func(context.Context) ([]lending.SlaveStatus, error) { return nil, nil }
+	return changefeed.NewLatest(f.dir, nil, none)
 }
 func (f *fakeCrawl) Kinds() []floor.KindRow {
 	return []floor.KindRow{{Kind: "host", Actors: 2, Queue: 3, Longest: 3, Taken: 9}}
@@ -271,4 +268,4 @@ var paths = []string{"/", "/changes",
 	"/page?url=http://unknown.example/", "/page?url=nonsense", "/missing", "/fetches", "/fetches?only=failed",
 	"/failed", "/failed?cause=TIMEOUT",
 	"/nodes", "/revisit", "/log", "/log?level=error", "/log?node=bee",
-	"/help"}
+	"/week", "/week?day=2&hour=23&name=" + url.QueryEscape(someHost), "/help"}

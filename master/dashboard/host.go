@@ -295,7 +295,7 @@ func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
 		if err := d.recalls.add(d.crawl.Options().Dir, found); err != nil {
 			return nil, err
 		}
-		v.Replay, v.Changes = replayAt(r, d.crawl.Options().Dir), d.crawl.Changes(r.Context())
+		v.Replay, v.Changes = replayAt(r, d.crawl.Options().Dir), d.crawl.Changes().Get(r.Context())
 		depth = int(found.Page.Depth)
 		v.GivenUp = found.Page.Flags&store.Dropped != 0
 		v.Late = !found.Page.Next.IsZero() && found.Page.Next.Before(p.Now)

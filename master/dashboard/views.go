@@ -46,6 +46,7 @@ var views = []*view{
 	{"nodes", "/nodes", "nodes", []string{"state", "masters", "slaves"}, 2 * time.Second, (*Dashboard).nodes},
 	{"revisit", "/revisit", "revisit", []string{"state", "figures"}, 10 * time.Second, (*Dashboard).revisits},
 	{"changes", "/changes", "changes", []string{"state", "changes"}, 2 * time.Second, (*Dashboard).changed},
+	{"week", "/week", "changes", []string{"state", "week"}, time.Minute, (*Dashboard).week},
 	{"watched", "/watched", "changes", []string{"state", "rows"}, 3 * time.Second, (*Dashboard).watched},
 	{"log", "/log", "log", []string{"state", "lines"}, time.Second, (*Dashboard).log},
 	{"help", "/help", "help", []string{"state"}, 5 * time.Second,
@@ -183,7 +184,8 @@ func (d *Dashboard) write(w http.ResponseWriter, v *view, p *page, code int) {
 
 // parse reads the templates of one view in one language.
 func parse(w *words, name string) (*template.Template, error) {
-	return template.New(name).Funcs(functions(w)).ParseFS(templates, "templates/frame.html", "templates/"+name+".html")
+	return template.New(name).Funcs(functions(w)).ParseFS(templates, "templates/frame.html", "templates/changes.html",
+		"templates/"+name+".html")
 }
 
 // parsedURL reads a URL that somebody typed.

@@ -8,6 +8,8 @@
 //     cmd/henro tests it);
 //   - a seed that is typed into the form is crawled;
 //   - every page can be read without a script;
+//   - Tab leads to every control of every page, in their order, each shows that it has the focus, and Enter on an hour
+//     of the week leads to its changes;
 //   - axe-core finds nothing that keeps anybody from using a page, in English and Japanese, light and dark;
 //   - of three slaves in processes of their own, one that is drained by its button gives its hosts to the others, by
 //     the words of all three, visits nothing more by its own count, and is lent hosts again once it is put back to
@@ -64,6 +66,8 @@ type trial struct {
 	crawls []string // arguments of every crawl of it
 	log    string   // the access log of the web
 	late   string   // a seed that the crawl is not started with
+
+	changed time.Time // when a page changed, as a feed says
 }
 
 func (t *trial) run(ctx context.Context) error {
@@ -93,6 +97,7 @@ func (t *trial) run(ctx context.Context) error {
 		{"an added seed is crawled", b.addSeed},
 		{"pages can be read without a script", b.withoutScript},
 		{"everybody can use every page", b.accessible},
+		{"every control is reached by keyboard", b.walk},
 		{"pictures", b.screenshots},
 		{"a drained slave gives its hosts to the others", b.drain},
 		{"the console is silent, and nothing leaves the machine", b.quiet},

@@ -231,7 +231,7 @@ func (b *browser) addSeed() error {
 
 // everyPage are all views, with something to see.
 var everyPage = []string{"/", "/hosts", "/host", "/page", "/nodes", "/revisit", "/fetches", "/failed", "/missing",
-	"/changes", "/watched", "/log", "/help"}
+	"/changes", "/week", "/watched", "/log", "/help"}
 
 // path is the address of a view, with a host or a page where it needs one.
 func (b *browser) path(view string) string {
@@ -240,6 +240,9 @@ func (b *browser) path(view string) string {
 		return "/host?name=" + url.QueryEscape(strings.TrimSuffix(b.seeds[0], "/"))
 	case "/page":
 		return "/page?url=" + url.QueryEscape(b.seeds[0])
+	case "/week": // of the hour of the change that is there
+		at := b.changed.Local()
+		return fmt.Sprintf("/week?day=%d&hour=%d", (int(at.Weekday())+6)%7, at.Hour())
 	case "/failed":
 		return "/failed?cause=HTTP+404"
 	}
@@ -248,7 +251,8 @@ func (b *browser) path(view string) string {
 
 func (b *browser) withoutScript() error {
 	folder := filepath.Join(b.dir, "crawl", changes.Folder) // as henro feed leaves it
-	change := changes.Change{ID: "1", URL: b.seeds[0], Title: "春の祭り <Spring>", At: time.Now().Add(-time.Hour),
+	b.changed = time.Now().Add(-time.Hour)
+	change := changes.Change{ID: "1", URL: b.seeds[0], Title: "春の祭り <Spring>", At: b.changed,
 		Before: time.Now().Add(-25 * time.Hour), Letters: 33,
 		Diff: "@@ -1,2 +1,2 @@\n The festival begins at noon.\n-It rains.\n+The sun shines on the hills.\n"}
 	if err := cmp.Or(os.MkdirAll(folder, 0o755), changes.Append(folder, []changes.Change{change})); err != nil {

@@ -111,6 +111,7 @@ var rooms = map[string]int{
 	"store/report/news":    900,
 	"master/changefeed":    520,
 	"master/watchlist":     200,
+	"master/week":          175,
 	"messages/posted":      312,
 	"slave/browser":        1_060,
 	"slave/render":         362,
