@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"henro/cmd/replay/line"
 	"henro/messages/weburl"
 	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
@@ -268,6 +269,7 @@ func (s *Server) calendar(w http.ResponseWriter, r *http.Request, u weburl.URL, 
 		Years       []year
 		Months      []month
 		Weekdays    []string
+		Line        *line.Line
 	}{page: page{wordsFor(r), u.String()}, URL: u.String()}
 	err := s.archive.Captures(u, func(e cdxj.Entry) bool {
 		if content.Count++; content.Count == 1 {
@@ -293,6 +295,9 @@ func (s *Server) calendar(w http.ResponseWriter, r *http.Request, u weburl.URL, 
 		}
 	}
 	shown.Shown = true
+	if content.Line, err = line.Of(s.archive, u, shown.Year); err != nil {
+		return err
+	}
 	var days [13][32]day
 	var before *cdxj.Entry
 	err = s.archive.Captures(u, func(e cdxj.Entry) bool {

@@ -12,9 +12,9 @@ import (
 
 	"henro/actors/floor"
 	"henro/master"
-	"henro/master/changefeed"
 	"henro/master/watchlist"
 	"henro/messages/weburl"
+	"henro/store/report/versions"
 )
 
 // view is one page of the dashboard.
@@ -225,7 +225,7 @@ func functions(w *words) template.FuncMap {
 		"silent":    silentFor(w),
 		"words":     w.terms, "about": w.about,
 		"version": func() string { return version },
-		"rows":    changefeed.Rows, "brought": changefeed.Brought,
+		"rows":    versions.Rows, "brought": versions.Brought,
 		"sha1": func(digest [20]byte) string { return base32.StdEncoding.EncodeToString(digest[:]) },
 	}
 }

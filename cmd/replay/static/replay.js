@@ -19,7 +19,7 @@ addEventListener("message", async (event) => {
   };
   set("url", d.URL); set("at", d.At); set("since", d.Unchanged); set("number", d.Number); set("all", d.Count);
   document.getElementById("unchanged").hidden = !d.Unchanged;
-  lead("url", at("*")); lead("count", at("*")); lead("raw", at(d.Stamp + "id_"));
+  lead("url", at("*")); lead("count", at("*") + "#versions"); lead("raw", at(d.Stamp + "id_"));
   lead("previous", d.Previous && at(d.Previous)); lead("next", d.Next && at(d.Next));
   document.title = d.URL + " – " + d.At;
   if (at(d.Stamp) !== shown) {
