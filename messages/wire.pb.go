@@ -2549,6 +2549,157 @@ func (x *ChangesTold) GetMore() bool {
 	return false
 }
 
+// NoiseAsked asks a slave for what it held for noise; ChangesTold answers it.
+type NoiseAsked struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Since         string                 `protobuf:"bytes,1,opt,name=since,proto3" json:"since,omitempty"` // as of ChangesAsked
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NoiseAsked) Reset() {
+	*x = NoiseAsked{}
+	mi := &file_messages_wire_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NoiseAsked) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NoiseAsked) ProtoMessage() {}
+
+func (x *NoiseAsked) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NoiseAsked.ProtoReflect.Descriptor instead.
+func (*NoiseAsked) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *NoiseAsked) GetSince() string {
+	if x != nil {
+		return x.Since
+	}
+	return ""
+}
+
+// ChangeTaught has a slave learn what a reader says of a change that it told, or of what it held for noise.
+type ChangeTaught struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Noise         bool                   `protobuf:"varint,2,opt,name=noise,proto3" json:"noise,omitempty"` // it is noise; false: it is news
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangeTaught) Reset() {
+	*x = ChangeTaught{}
+	mi := &file_messages_wire_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangeTaught) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangeTaught) ProtoMessage() {}
+
+func (x *ChangeTaught) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangeTaught.ProtoReflect.Descriptor instead.
+func (*ChangeTaught) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ChangeTaught) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ChangeTaught) GetNoise() bool {
+	if x != nil {
+		return x.Noise
+	}
+	return false
+}
+
+// ChangeLearnt answers ChangeTaught.
+type ChangeLearnt struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Known         bool                   `protobuf:"varint,1,opt,name=known,proto3" json:"known,omitempty"`  // this slave has the change
+	Failed        string                 `protobuf:"bytes,2,opt,name=failed,proto3" json:"failed,omitempty"` // why it was not learnt all the same; "": it was
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangeLearnt) Reset() {
+	*x = ChangeLearnt{}
+	mi := &file_messages_wire_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangeLearnt) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangeLearnt) ProtoMessage() {}
+
+func (x *ChangeLearnt) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangeLearnt.ProtoReflect.Descriptor instead.
+func (*ChangeLearnt) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ChangeLearnt) GetKnown() bool {
+	if x != nil {
+		return x.Known
+	}
+	return false
+}
+
+func (x *ChangeLearnt) GetFailed() string {
+	if x != nil {
+		return x.Failed
+	}
+	return ""
+}
+
 // CaptureAsked asks a slave for what it has archived of a page last before a moment, and CaptureTold answers it.
 type CaptureAsked struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2560,7 +2711,7 @@ type CaptureAsked struct {
 
 func (x *CaptureAsked) Reset() {
 	*x = CaptureAsked{}
-	mi := &file_messages_wire_proto_msgTypes[21]
+	mi := &file_messages_wire_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2572,7 +2723,7 @@ func (x *CaptureAsked) String() string {
 func (*CaptureAsked) ProtoMessage() {}
 
 func (x *CaptureAsked) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[21]
+	mi := &file_messages_wire_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2585,7 +2736,7 @@ func (x *CaptureAsked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CaptureAsked.ProtoReflect.Descriptor instead.
 func (*CaptureAsked) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{21}
+	return file_messages_wire_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CaptureAsked) GetUrl() string {
@@ -2615,7 +2766,7 @@ type CaptureTold struct {
 
 func (x *CaptureTold) Reset() {
 	*x = CaptureTold{}
-	mi := &file_messages_wire_proto_msgTypes[22]
+	mi := &file_messages_wire_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2627,7 +2778,7 @@ func (x *CaptureTold) String() string {
 func (*CaptureTold) ProtoMessage() {}
 
 func (x *CaptureTold) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[22]
+	mi := &file_messages_wire_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2640,7 +2791,7 @@ func (x *CaptureTold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CaptureTold.ProtoReflect.Descriptor instead.
 func (*CaptureTold) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{22}
+	return file_messages_wire_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CaptureTold) GetAtUnixNs() int64 {
@@ -2691,7 +2842,7 @@ type TaskRefused struct {
 
 func (x *TaskRefused) Reset() {
 	*x = TaskRefused{}
-	mi := &file_messages_wire_proto_msgTypes[23]
+	mi := &file_messages_wire_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2703,7 +2854,7 @@ func (x *TaskRefused) String() string {
 func (*TaskRefused) ProtoMessage() {}
 
 func (x *TaskRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[23]
+	mi := &file_messages_wire_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2716,7 +2867,7 @@ func (x *TaskRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskRefused.ProtoReflect.Descriptor instead.
 func (*TaskRefused) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{23}
+	return file_messages_wire_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *TaskRefused) GetSlave() string {
@@ -2757,7 +2908,7 @@ type Greeting struct {
 
 func (x *Greeting) Reset() {
 	*x = Greeting{}
-	mi := &file_messages_wire_proto_msgTypes[24]
+	mi := &file_messages_wire_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2769,7 +2920,7 @@ func (x *Greeting) String() string {
 func (*Greeting) ProtoMessage() {}
 
 func (x *Greeting) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[24]
+	mi := &file_messages_wire_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2782,7 +2933,7 @@ func (x *Greeting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeting.ProtoReflect.Descriptor instead.
 func (*Greeting) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{24}
+	return file_messages_wire_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Greeting) GetNode() string {
@@ -2802,7 +2953,7 @@ type Greeted struct {
 
 func (x *Greeted) Reset() {
 	*x = Greeted{}
-	mi := &file_messages_wire_proto_msgTypes[25]
+	mi := &file_messages_wire_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2814,7 +2965,7 @@ func (x *Greeted) String() string {
 func (*Greeted) ProtoMessage() {}
 
 func (x *Greeted) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[25]
+	mi := &file_messages_wire_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2827,7 +2978,7 @@ func (x *Greeted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeted.ProtoReflect.Descriptor instead.
 func (*Greeted) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{25}
+	return file_messages_wire_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Greeted) GetUnixMs() int64 {
@@ -3096,7 +3247,16 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\vChangesTold\x12\x18\n" +
 	"\achanges\x18\x01 \x03(\fR\achanges\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\tR\x04last\x12\x12\n" +
-	"\x04more\x18\x03 \x01(\bR\x04more\"F\n" +
+	"\x04more\x18\x03 \x01(\bR\x04more\"\"\n" +
+	"\n" +
+	"NoiseAsked\x12\x14\n" +
+	"\x05since\x18\x01 \x01(\tR\x05since\"4\n" +
+	"\fChangeTaught\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05noise\x18\x02 \x01(\bR\x05noise\"<\n" +
+	"\fChangeLearnt\x12\x14\n" +
+	"\x05known\x18\x01 \x01(\bR\x05known\x12\x16\n" +
+	"\x06failed\x18\x02 \x01(\tR\x06failed\"F\n" +
 	"\fCaptureAsked\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12$\n" +
 	"\x0ebefore_unix_ns\x18\x02 \x01(\x03R\fbeforeUnixNs\"\x8b\x01\n" +
@@ -3153,7 +3313,7 @@ func file_messages_wire_proto_rawDescGZIP() []byte {
 }
 
 var file_messages_wire_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_messages_wire_proto_goTypes = []any{
 	(Reason)(0),             // 0: henro.Reason
 	(*SlaveRegistered)(nil), // 1: henro.SlaveRegistered
@@ -3177,11 +3337,14 @@ var file_messages_wire_proto_goTypes = []any{
 	(*TraceReported)(nil),   // 19: henro.TraceReported
 	(*ChangesAsked)(nil),    // 20: henro.ChangesAsked
 	(*ChangesTold)(nil),     // 21: henro.ChangesTold
-	(*CaptureAsked)(nil),    // 22: henro.CaptureAsked
-	(*CaptureTold)(nil),     // 23: henro.CaptureTold
-	(*TaskRefused)(nil),     // 24: henro.TaskRefused
-	(*Greeting)(nil),        // 25: henro.Greeting
-	(*Greeted)(nil),         // 26: henro.Greeted
+	(*NoiseAsked)(nil),      // 22: henro.NoiseAsked
+	(*ChangeTaught)(nil),    // 23: henro.ChangeTaught
+	(*ChangeLearnt)(nil),    // 24: henro.ChangeLearnt
+	(*CaptureAsked)(nil),    // 25: henro.CaptureAsked
+	(*CaptureTold)(nil),     // 26: henro.CaptureTold
+	(*TaskRefused)(nil),     // 27: henro.TaskRefused
+	(*Greeting)(nil),        // 28: henro.Greeting
+	(*Greeted)(nil),         // 29: henro.Greeted
 }
 var file_messages_wire_proto_depIdxs = []int32{
 	4,  // 0: henro.SlaveWelcomed.fetch:type_name -> henro.FetchRules
@@ -3216,7 +3379,7 @@ func file_messages_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_messages_wire_proto_rawDesc), len(file_messages_wire_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   26,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

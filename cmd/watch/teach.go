@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -14,6 +15,9 @@ const (
 	shown = 50
 	looks = 10_000
 )
+
+// ErrNoChange is returned for the id of a change that was not found here, or long ago.
+var ErrNoChange = errors.New("no such change is among the latest")
 
 // Noise shows what was held for noise lately, the latest last, with its id, why, and what changed.
 func Noise(folder string, out io.Writer) error {
@@ -43,7 +47,7 @@ func (w *Watcher) TeachByID(folder, id string, noise bool, out io.Writer) error 
 	all := append(told, quiet...)
 	i := slices.IndexFunc(all, is)
 	if i < 0 {
-		return fmt.Errorf("there is no change %s among the latest; changes.jsonl and henro feed --noise have them", id)
+		return fmt.Errorf("%w: %s; changes.jsonl and henro feed --noise have them", ErrNoChange, id)
 	}
 	p, err := w.Find(&all[i])
 	if err != nil {

@@ -263,7 +263,8 @@ func (w *Watcher) Teach(p *Pair, noise bool) (blocks int, err error) {
 	})
 }
 
-// Find finds the pair of captures of a change: those of its page at its two moments.
+// Find finds the pair of captures of a change: those of its page at its two moments, of which the first may be
+// elsewhere.
 func (w *Watcher) Find(c *changes.Change) (*Pair, error) {
 	url, err := weburl.Parse(c.URL)
 	if err != nil {
@@ -279,6 +280,11 @@ func (w *Watcher) Find(c *changes.Change) (*Pair, error) {
 		}
 		return true
 	})
+	if err == nil && p.Before.URL == "" && w.Elsewhere != nil {
+		if p.before, err = w.Elsewhere(c.URL, c.At); p.before != nil && p.before.At.Equal(c.Before) {
+			p.Before = cdxj.Entry{URL: c.URL, At: c.Before}
+		}
+	}
 	if err == nil && (p.Before.URL == "" || p.Now.URL == "") {
 		err = captures.ErrNotArchived
 	}

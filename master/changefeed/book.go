@@ -1,7 +1,9 @@
 package changefeed
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -66,6 +68,7 @@ func (c cursor) String() string {
 // book reads what one source has written down. One goroutine at a time uses it.
 type book struct {
 	dir  string
+	name string    // of the file; "": of changes that are told
 	seen time.Time // of the file, with its size, when it was read
 	size int64
 	read []changes.Change // the latest first; those that could have come since, or all
@@ -82,7 +85,7 @@ const (
 // latest 10,000.
 func (b *book) told(since string) *messages.ChangesTold {
 	t := &messages.ChangesTold{Last: since}
-	info, err := os.Stat(filepath.Join(b.dir, changes.LinesName))
+	info, err := os.Stat(filepath.Join(b.dir, cmp.Or(b.name, changes.LinesName)))
 	if err != nil {
 		if t.Last == "" {
 			t.Last = earliest
@@ -93,7 +96,11 @@ func (b *book) told(since string) *messages.ChangesTold {
 	fresh := !info.ModTime().Equal(b.seen) || info.Size() != b.size
 	end := slices.IndexFunc(b.read, is)
 	for n := few; n <= most && (fresh || end < 0 && len(b.read) < most); n *= most / few {
-		read, err := changes.Recent(b.dir, n)
+		recent := changes.Recent
+		if b.name == changes.NoiseName {
+			recent = changes.RecentNoise
+		}
+		read, err := recent(b.dir, n)
 		if err != nil {
 			return t
 		}
@@ -139,19 +146,31 @@ func lineOf(c changes.Change) []byte {
 	return line
 }
 
-// actorName is where a slave is asked.
-const actorName = "changes"
+// actorName is where a slave is asked, and learnerName where it learns.
+const actorName, learnerName = "changes", "learner"
 
-// Start has a system answer other nodes for what changed, as it is written down in the directory of a slave.
-func Start(system *actor.ActorSystem, dir string) error {
-	b := &book{dir: filepath.Join(dir, changes.Folder)}
-	_, err := system.Root.SpawnNamed(actor.PropsFromFunc(func(ctx actor.Context) {
-		if m, ok := ctx.Message().(*messages.ChangesAsked); ok {
-			ctx.Respond(b.told(m.Since))
+// Start has a system answer other nodes for what changed and what was held for noise, as it is written down in the
+// directory of a slave. learn has that learn what a reader says of a change; it may take its time.
+func Start(system *actor.ActorSystem, dir string, learn func(*messages.ChangeTaught) *messages.ChangeLearnt) error {
+	folder := filepath.Join(dir, changes.Folder)
+	b, noise := &book{dir: folder}, &book{dir: folder, name: changes.NoiseName}
+	spawn := func(name string, receive actor.ReceiveFunc) error {
+		props := actor.PropsFromFunc(receive, actor.WithMailbox(actor.Unbounded()))
+		if _, err := system.Root.SpawnNamed(props, name); err != nil {
+			return fmt.Errorf("spawn the teller of changes: %w", err)
 		}
-	}, actor.WithMailbox(actor.Unbounded())), actorName)
-	if err != nil {
-		return fmt.Errorf("spawn the teller of changes: %w", err)
+		return nil
 	}
-	return nil
+	return errors.Join(spawn(actorName, func(ctx actor.Context) {
+		switch m := ctx.Message().(type) {
+		case *messages.ChangesAsked:
+			ctx.Respond(b.told(m.Since))
+		case *messages.NoiseAsked:
+			ctx.Respond(noise.told(m.Since))
+		}
+	}), spawn(learnerName, func(ctx actor.Context) {
+		if m, ok := ctx.Message().(*messages.ChangeTaught); ok {
+			ctx.Respond(learn(m))
+		}
+	}))
 }

@@ -98,11 +98,15 @@ func newStream(folder string, system *actor.ActorSystem, slaves Slaves) *stream 
 	return &stream{system: system, slaves: slaves, own: &book{dir: folder}, answers: make(chan answer),
 		flush:  func(string) error { return nil },
 		asking: map[string]bool{}, slave: func(address, since string) *messages.ChangesTold {
-			ask := &messages.ChangesAsked{Since: since}
-			said, _ := system.Root.RequestFuture(actor.NewPID(address, actorName), ask, patience).Result()
-			told, _ := said.(*messages.ChangesTold)
-			return told
+			return told(system, address, &messages.ChangesAsked{Since: since})
 		}}
+}
+
+// told is what a slave answers; nil: it does not.
+func told(system *actor.ActorSystem, address string, asked any) *messages.ChangesTold {
+	said, _ := system.Root.RequestFuture(actor.NewPID(address, actorName), asked, patience).Result()
+	told, _ := said.(*messages.ChangesTold)
+	return told
 }
 
 // answer is that of one source.

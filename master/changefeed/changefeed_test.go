@@ -173,7 +173,7 @@ func TestWhatIsToldAtOnceIsBounded(t *testing.T) {
 	}
 	system := actor.NewActorSystem()
 	defer system.Shutdown()
-	if err := Start(system, dir); err != nil {
+	if err := Start(system, dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	place, got := earliest, 0

@@ -43,7 +43,7 @@ func (d *Dashboard) do(w http.ResponseWriter, r *http.Request) {
 	case "seeds":
 		err = d.addSeeds(r)
 	default:
-		err = watchlist.Do(d.crawl.Options().Watched, r)
+		err = watchlist.Do(d.crawl.Options().Watched, d.crawl.Changes().Teach, r)
 	}
 	if errors.Is(err, watchlist.ErrUnknown) {
 		http.NotFound(w, r)

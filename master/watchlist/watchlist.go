@@ -54,17 +54,20 @@ type Refusal struct{ Err error }
 
 func (r Refusal) Error() string { return r.Err.Error() }
 
-// Do carries out what a form asks for: watch, unwatch, pause-page, go-on, dismiss or keep. An error is ErrUnknown or a
-// Refusal.
-func Do(list List, r *http.Request) error {
-	err := do(list, r)
+// Teach has a page learn that a change, by its id, was noise, or that it was news.
+type Teach func(ctx context.Context, id string, noise bool) error
+
+// Do carries out what a form asks for: watch, unwatch, pause-page, go-on, dismiss or keep. Where no list is watched,
+// elsewhere learns. An error is ErrUnknown or a Refusal.
+func Do(list List, elsewhere Teach, r *http.Request) error {
+	err := do(list, elsewhere, r)
 	if err == nil || errors.Is(err, ErrUnknown) {
 		return err
 	}
 	return Refusal{err}
 }
 
-func do(list List, r *http.Request) error {
+func do(list List, elsewhere Teach, r *http.Request) error {
 	of, ctx := r.PostFormValue, r.Context()
 	word := r.PathValue("what")
 	switch word {
@@ -73,6 +76,8 @@ func do(list List, r *http.Request) error {
 		return ErrUnknown
 	}
 	switch {
+	case list == nil && (word == "dismiss" || word == "keep"):
+		return elsewhere(ctx, of("id"), word == "dismiss")
 	case list == nil:
 		return errNone
 	case word == "watch":

@@ -99,9 +99,10 @@ func number(r *http.Request, field string, most int) int {
 	return n
 }
 
-// Show counts the changes that were asked for; now says also where the clock hangs by which they are counted.
-func Show(r *http.Request, each Each, now time.Time) *View {
-	v := &View{Choice: parse(r), Beside: r.FormValue("beside") == "true"}
+// Show counts the changes that were asked for. teach: all of them can be taught. now says also where the clock hangs by
+// which they are counted.
+func Show(r *http.Request, each Each, teach bool, now time.Time) *View {
+	v := &View{Choice: parse(r), Teach: teach, Beside: r.FormValue("beside") == "true"}
 	begin := now.Add(-time.Duration(v.Weeks) * 7 * 24 * time.Hour)
 	v.Since = begin
 	first, read := now, 0

@@ -35,7 +35,7 @@ func TestChangesAreCountedByWeekdayAndHour(t *testing.T) {
 			}
 		}
 	}
-	show := func(path string) *View { return Show(httptest.NewRequest("GET", path, nil), each, now) }
+	show := func(path string) *View { return Show(httptest.NewRequest("GET", path, nil), each, false, now) }
 
 	v := show("/week?name=" + site)
 	if got := fmt.Sprint(v.Count, v.Pages, v.Hours[0].Days[0].Count, v.Hours[0].Days[0].Level, v.Hours[23].Days[6].Count,

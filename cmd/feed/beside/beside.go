@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -18,6 +19,7 @@ import (
 	"henro/cmd/config"
 	"henro/cmd/feed"
 	"henro/cmd/telling"
+	"henro/cmd/watch"
 	"henro/master/changefeed"
 	"henro/messages"
 	"henro/store/archive/captures"
@@ -28,6 +30,7 @@ import (
 type Changes struct {
 	On        bool
 	receivers []*telling.Receiver
+	feed      atomic.Pointer[feed.Feed] // nil: it is not open
 }
 
 // Register adds the flag.
@@ -50,8 +53,25 @@ func (c *Changes) Start(system *actor.ActorSystem, dir string, collected bool, l
 	if c.receivers, err = telling.ReadReceivers(dir, config.FromEnvironment); err != nil {
 		return config.Usage("%v", err)
 	}
-	return errors.Join(os.MkdirAll(filepath.Join(dir, "warc"), 0o755), changefeed.Start(system, dir),
+	return errors.Join(os.MkdirAll(filepath.Join(dir, "warc"), 0o755), changefeed.Start(system, dir, c.learn),
 		lend(system, filepath.Join(dir, "warc"), config.Unread(log)))
+}
+
+// learn has a page learn what a reader says of a change.
+func (c *Changes) learn(taught *messages.ChangeTaught) *messages.ChangeLearnt {
+	f := c.feed.Load()
+	if f == nil {
+		return &messages.ChangeLearnt{Failed: "changes are not told at this moment: try again"}
+	}
+	ctx, end := context.WithTimeout(context.Background(), 10*time.Second)
+	defer end()
+	switch err := f.TeachNow(ctx, taught.Id, taught.Noise); {
+	case errors.Is(err, watch.ErrNoChange):
+		return &messages.ChangeLearnt{}
+	case err != nil:
+		return &messages.ChangeLearnt{Known: true, Failed: err.Error()}
+	}
+	return &messages.ChangeLearnt{Known: true}
 }
 
 // Go tells what changes, among what runs until the context ends. members are the other nodes.
@@ -91,5 +111,7 @@ func (c *Changes) follow(dir string, o *others, log *logrus.Entry) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	c.feed.Store(f)
+	defer c.feed.Store(nil)
 	return f.Follow(o.ctx)
 }

@@ -53,7 +53,9 @@ func body(text string) string {
 
 // A point for each version, the latest first; what one brought is compared, or as it was told, without noise.
 func TestALineHasWhatEachVersionBrought(t *testing.T) {
-	salt := func(price int) string { return body(fmt.Sprintf("Salt costs %d €, says clock %d.", price, 100+price)) }
+	salt := func(price int) string {
+		return body(fmt.Sprintf("Salt costs %d €, says clock %d.", price, 100+price))
+	}
 	a, folder := archived(t, salt(1), salt(1), salt(2), salt(3))
 	say := func() (text string) {
 		l, err := Of(a, weburl.MustParse(page), 2026)
