@@ -95,14 +95,17 @@ func (l *Latest) Teach(ctx context.Context, id string, noise bool) error {
 
 // Page is what a page of changes shows.
 type Page struct {
-	Changes              []changes.Change // the latest first
-	Noise, Teach, Beside bool             // they were held for noise; all can be taught; what went stands beside what came
+	Changes []changes.Change // the latest first
+	Noise   bool             // they were held for noise
+	Teach   bool             // all of them can be taught, not only those of slaves
+	Beside  bool             // what went stands beside what came
 }
 
 // shown is how many of the latest changes a page shows.
 const shown = 50
 
-// Page is the page of the latest changes, or with ?noise=true of what was held for noise. teach: a list is watched here.
+// Page is the page of the latest changes, or with ?noise=true of what was held for noise. teach: a list is watched
+// here.
 func (l *Latest) Page(r *http.Request, teach bool) *Page {
 	p := &Page{Noise: r.FormValue("noise") == "true", Beside: r.FormValue("beside") == "true", Teach: teach}
 	if p.Noise {

@@ -94,8 +94,8 @@ func TestTheWeekOfASiteLeadsToItsChanges(t *testing.T) {
 			t.Errorf("%d sites", n)
 		}
 		_, doc = get(t, d, "/week?name="+url.QueryEscape(someHost), language)
-		if heads, cells := doc.Find(".heat thead th[scope=col]").Length(), doc.Find(".heat td[class]").Length(); heads !=
-			7 || doc.Find(".heat tbody th[scope=row]").Length() != 24 || cells != 7*24 {
+		heads, cells := doc.Find(".heat thead th[scope=col]").Length(), doc.Find(".heat td[class]").Length()
+		if heads != 7 || doc.Find(".heat tbody th[scope=row]").Length() != 24 || cells != 7*24 {
 			t.Errorf("%d heads, %d cells", heads, cells)
 		}
 		cell := doc.Find(".heat a")

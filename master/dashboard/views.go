@@ -14,7 +14,7 @@ import (
 	"henro/master"
 	"henro/master/watchlist"
 	"henro/messages/weburl"
-	"henro/store/report/versions"
+	"henro/store/report/brought"
 )
 
 // view is one page of the dashboard.
@@ -225,7 +225,7 @@ func functions(w *words) template.FuncMap {
 		"silent":    silentFor(w),
 		"words":     w.terms, "about": w.about,
 		"version": func() string { return version },
-		"rows":    versions.Rows, "brought": versions.Brought,
+		"rows":    brought.Rows, "brought": brought.By,
 		"sha1": func(digest [20]byte) string { return base32.StdEncoding.EncodeToString(digest[:]) },
 	}
 }

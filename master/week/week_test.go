@@ -38,8 +38,9 @@ func TestChangesAreCountedByWeekdayAndHour(t *testing.T) {
 	show := func(path string) *View { return Show(httptest.NewRequest("GET", path, nil), each, false, now) }
 
 	v := show("/week?name=" + site)
-	if got := fmt.Sprint(v.Count, v.Pages, v.Hours[0].Days[0].Count, v.Hours[0].Days[0].Level, v.Hours[23].Days[6].Count,
-		v.Hours[23].Days[6].Level, v.Hours[1].Days[0].Level, v.Day, len(v.Sites)); got != "5 2 4 5 1 2 0 -1 0" {
+	first, last := &v.Hours[0].Days[0], &v.Hours[23].Days[6]
+	if got := fmt.Sprint(v.Count, v.Pages, first.Count, first.Level, last.Count, last.Level, v.Hours[1].Days[0].Level,
+		v.Day, len(v.Sites)); got != "5 2 4 5 1 2 0 -1 0" {
 		t.Errorf("the site: %s", got)
 	}
 	if v.Since != now.AddDate(0, 0, -28) || v.Busiest.Day != 0 || v.Busiest.Hour != 0 {

@@ -63,10 +63,11 @@ func TestAReaderTeachesASlave(t *testing.T) {
 			t.Fatal(err)
 		}
 		day++
-		data, _ := b.AppendExchange(nil, &warc.Exchange{URI: "http://a.test/", Request: []byte("GET / HTTP/1.1\r\n\r\n"),
-			At:   time.Date(2026, 3, day, 12, 0, 0, 0, time.UTC),
-			Body: fmt.Appendf(nil, "<title>Salt</title><p>Salt costs %d €</p>", day),
-			Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")})
+		data, _ := b.AppendExchange(nil, &warc.Exchange{URI: "http://a.test/",
+			At:      time.Date(2026, 3, day, 12, 0, 0, 0, time.UTC),
+			Request: []byte("GET / HTTP/1.1\r\n\r\n"),
+			Body:    fmt.Appendf(nil, "<title>Salt</title><p>Salt costs %d €</p>", day),
+			Head:    []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")})
 		path := filepath.Join(dir, "warc", fmt.Sprint(day, ".warc.gz"))
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"henro/slave/pagetext"
 	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
+	"henro/store/report/brought"
 	"henro/store/report/changes"
-	"henro/store/report/versions"
 )
 
 // Bounds of one line.
@@ -36,10 +36,10 @@ type Line struct {
 type Version struct {
 	At      time.Time
 	Status  int
-	Percent float64        // of the line, where its point is: 0 is the first that is shown, 100 the last
-	First   bool           // there is no capture before it
-	Brought []versions.Row // the text that went and came; none: it is as before, or cannot be compared
-	Cut     bool           // there is more
+	Percent float64       // of the line, where its point is: 0 is the first that is shown, 100 the last
+	First   bool          // there is no capture before it
+	Brought []brought.Row // the text that went and came; none: it is as before, or cannot be compared
+	Cut     bool          // there is more
 
 	entry, before cdxj.Entry
 }
@@ -76,7 +76,7 @@ func Of(a *captures.Archive, u weburl.URL, year int) (*Line, error) {
 	for i := len(l.Versions) - 1; i >= 0; i-- {
 		v := &l.Versions[i]
 		v.Percent = percent(v.At, l.Versions[0].At, l.Versions[len(l.Versions)-1].At)
-		if v.Brought = versions.Brought(known, u.String(), v.At); v.Brought == nil && !v.First && time.Now().Before(end) {
+		if v.Brought = brought.By(known, u.String(), v.At); v.Brought == nil && !v.First && time.Now().Before(end) {
 			v.Brought = compare(a, v)
 		}
 		v.bound()
@@ -100,7 +100,7 @@ func percent(at, first, last time.Time) float64 {
 }
 
 // compare compares the texts of a version and the one before it. Of what is no page there is none.
-func compare(a *captures.Archive, v *Version) []versions.Row {
+func compare(a *captures.Archive, v *Version) []brought.Row {
 	var text [2]string
 	for i, e := range []cdxj.Entry{v.before, v.entry} {
 		page, err := pagetext.Read(a, e)
@@ -110,7 +110,7 @@ func compare(a *captures.Archive, v *Version) []versions.Row {
 		text[i] = page.Sentences()
 		text[i] = strings.ToValidUTF8(text[i][:min(len(text[i]), textBytes)], "")
 	}
-	return versions.Rows(udiff.Unified("", "", text[0], text[1]))
+	return brought.Rows(udiff.Unified("", "", text[0], text[1]))
 }
 
 // bound cuts what is too long to be shown.
@@ -119,7 +119,7 @@ func (v *Version) bound() {
 		v.Brought, v.Cut = v.Brought[:rows], true
 	}
 	for i := range v.Brought {
-		for _, l := range []*versions.Line{&v.Brought[i].Went, &v.Brought[i].Came} {
+		for _, l := range []*brought.Line{&v.Brought[i].Went, &v.Brought[i].Came} {
 			for _, part := range []*string{&l.Begin, &l.Middle, &l.End} {
 				if len(*part) > rowBytes {
 					*part, v.Cut = strings.ToValidUTF8((*part)[:rowBytes], "")+"…", true

@@ -29,8 +29,8 @@ func archived(t *testing.T, bodies ...string) (*captures.Archive, string) {
 	var data []byte
 	for day, body := range bodies {
 		data, _ = b.AppendExchange(data, &warc.Exchange{URI: page, At: noon.AddDate(0, 0, day),
-			Request: []byte("GET / HTTP/1.1\r\n\r\n"), Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"),
-			Body: []byte(body)})
+			Request: []byte("GET / HTTP/1.1\r\n\r\n"), Body: []byte(body),
+			Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")})
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)

@@ -1,5 +1,5 @@
-// Package versions says what each version of a page brought: what went beside what came in its place.
-package versions
+// Package brought says what each version of a page brought: what went beside what came in its place.
+package brought
 
 import (
 	"strings"
@@ -10,8 +10,8 @@ import (
 	"henro/store/report/changes"
 )
 
-// Brought is what the capture of a page at a moment brought; nil: it is not among the changes.
-func Brought(all []changes.Change, url string, at time.Time) []Row {
+// By is what the capture of a page at a moment brought; nil: it is not among the changes.
+func By(all []changes.Change, url string, at time.Time) []Row {
 	for i := range all {
 		if c := &all[i]; c.URL == url && c.At.Truncate(time.Second).Equal(at.Truncate(time.Second)) {
 			return Rows(c.Diff)
