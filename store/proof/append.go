@@ -23,7 +23,8 @@ type appender struct {
 	dirs map[string]bool // and their folders
 }
 
-// maxMade bounds the tiles that are open. They are synced many at a time: the first takes the others along.
+// maxMade bounds the tiles that are open. They are synced many at a time: all are begun to be written, so that the
+// first takes the others along.
 const maxMade = 64
 
 func (a *appender) fromFile(name string, gone bool) error {
@@ -110,6 +111,9 @@ func (a *appender) write(tile string, data []byte) (err error) {
 
 // sync syncs the tiles that were written, and closes them.
 func (a *appender) sync() (err error) {
+	for _, f := range a.made {
+		begin(f)
+	}
 	for _, f := range a.made {
 		err = errors.Join(err, f.Sync(), f.Close())
 	}

@@ -18,6 +18,7 @@ package proof
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -59,22 +60,27 @@ func record(file string, kind warc.Type, date, uri string) Leaf {
 		uri = "sha256:" + hex.EncodeToString(sum[:])
 	}
 	date = strings.ReplaceAll(plain(date), " ", "_")
-	return Leaf{File: file, Type: warc.Type(strings.ReplaceAll(plain(string(kind)), " ", "_")),
-		Date: date[:min(len(date), 64)], URI: uri}
+	return Leaf{File: file, Type: typed(kind), Date: date[:min(len(date), 64)], URI: uri}
+}
+
+func typed(kind warc.Type) warc.Type {
+	return warc.Type(strings.ReplaceAll(plain(string(kind)), " ", "_"))
 }
 
 // plain is a field of a header without what ends or hides a line; of one that is not there "-".
 func plain(s string) string {
-	s = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f { // as few fields have
+			s = strings.Map(func(r rune) rune {
+				if r < ' ' || r == 0x7f {
+					return ' '
+				}
+				return r
+			}, s)
+			break
 		}
-		return r
-	}, s))
-	if s == "" {
-		return "-"
 	}
-	return s
+	return cmp.Or(strings.TrimSpace(s), "-")
 }
 
 // stamp is a moment as the records of henro have it.

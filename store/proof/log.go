@@ -61,7 +61,8 @@ type Log struct {
 	file   *os.File
 	count  int64
 	size   int64
-	broken bool // they are not all there
+	line   []byte // kept for the next leaf
+	broken bool   // they are not all there
 
 	mu      sync.Mutex // of queue and working
 	queue   []job
@@ -271,7 +272,7 @@ type Part struct {
 
 // Parts are the records of an exchange, or, without its members, each of the captures.
 func Parts(captures []cdxj.Entry, m warc.Members) (parts []Part) {
-	if m.Capture == 0 || len(captures) != 1 {
+	if parts = make([]Part, 0, 3); m.Capture == 0 || len(captures) != 1 {
 		for _, c := range captures {
 			parts = append(parts, Part{int(c.Length), warc.Resource, c.At, c.URL})
 		}
@@ -301,15 +302,20 @@ func (l *Log) Add(name string, offset int64, records []byte, parts []Part) {
 			return
 		}
 	}
-	line := make([]byte, 0, 512)
-	for _, p := range parts {
+	var leaf Leaf
+	for i, p := range parts {
 		if l.size != offset || p.Length > len(records) {
 			l.lose(name, errors.New("records are not one behind the other"))
 			return
 		}
-		leaf := record(name, p.Type, stamp(p.At), p.TargetURI)
+		if i > 0 && p.At.Equal(parts[i-1].At) && p.TargetURI == parts[i-1].TargetURI { // as in most exchanges
+			leaf.Type = typed(p.Type)
+		} else {
+			leaf = record(name, p.Type, stamp(p.At), p.TargetURI)
+		}
 		leaf.Offset, leaf.Length, leaf.Sum = offset, int64(p.Length), sha256.Sum256(records[:p.Length])
-		if _, err := l.open.Write(leaf.Append(line[:0])); err != nil {
+		l.line = leaf.Append(l.line[:0])
+		if _, err := l.open.Write(l.line); err != nil {
 			l.lose(name, err)
 			return
 		}

@@ -177,6 +177,39 @@ func TestLeavesAreTheSameHoweverTheyAreMade(t *testing.T) {
 	}
 }
 
+// Records of several pages that are added together are each of its own page and moment.
+func TestLeavesOfSeveralPagesAreAddedTogether(t *testing.T) {
+	a := newArchive(t, warc.Gzip)
+	var records []byte
+	var parts []Part
+	for i, url := range []string{"https://a.example/", "https://a.example/", "https://b.example/\x01ü\x7f\xff"} {
+		at := time.Unix(1790000000+int64(i), 0)
+		all, m := a.builder.AppendExchange(records, &warc.Exchange{URI: url, At: at, Head: []byte("HTTP/1.1 200 OK\r\n\r\n"),
+			Request: []byte("GET / HTTP/1.1\r\n\r\n")})
+		records = all
+		parts = append(parts, Part{m.Capture, warc.Response, at, url}, Part{m.Request, warc.Request, at, url})
+	}
+	offset, err := a.writer.Append(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.log.Add(a.writer.Name(), offset, records, parts)
+	a.file(0, true)
+	a.close()
+	text := a.text()
+	for _, p := range parts {
+		leaf := " " + string(p.Type) + " " + stamp(p.At) + " " + plain(p.TargetURI) + "\n"
+		if strings.Count(text, leaf) != 1 {
+			t.Errorf("%q is not there once: %s", leaf, text)
+		}
+	}
+	for field, want := range map[string]string{"": "-", " \t": "-", "a\r\nb": "a  b", "\x7fé": "é", "a\xff": "a\ufffd"} {
+		if got := plain(field); got != want {
+			t.Errorf("%q is %q, want %q", field, got, want)
+		}
+	}
+}
+
 // The tree is that of tlog, at every size.
 func TestTheTreeIsThatOfRFC6962(t *testing.T) {
 	var ours tree

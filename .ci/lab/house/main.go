@@ -123,7 +123,7 @@ var rooms = map[string]int{
 	"slave/render/wanted":  83,
 	"slave/walls":          520,
 	"slave/walls/alike":    105,
-	"store/proof":          1_930,
+	"store/proof":          1_944,
 	"store/proof/packed":   120,
 	"store/archive/bucket": 1_470,
 }
