@@ -93,7 +93,7 @@ var pure = []struct{ dir, why, mayImport string }{
 	{"slave/walk", "whole leases of a host are scripts", "henro/messages"},
 	{"slave/render/lacks", "what a shown page lacks in, whether to wait on out", ""},
 	{"slave/walls", "an answer in, a kind of wall out, judged by pages of real form", "henro/messages"},
-	{"slave/walls/alike", "what hosts answered in a row is a script", "github.com/hashicorp/golang-lru"},
+	{"slave/walls/alike", "what hosts answered in a row is a script", "github.com/hashicorp/golang-lru/v2"},
 	{"slave/charset", "bytes in, text out, the same on every slave", "golang.org/x/text"},
 	{"master/window", "hours are proved by tables", ""},
 	{"master/forecast", "an end is foreseen from figures", ""},

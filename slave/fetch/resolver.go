@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/golang-lru/simplelru"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"henro/messages"
 )
@@ -40,8 +40,8 @@ type resolver struct {
 
 	mu     sync.Mutex
 	closed bool
-	flying map[string]*question // at most one of a name
-	names  *simplelru.LRU       // *answer, by name
+	flying map[string]*question            // at most one of a name
+	names  *simplelru.LRU[string, *answer] // by name
 }
 
 // question is one name being asked for. x/sync/singleflight does the same, but cannot be waited for, and leaves a gap
@@ -59,7 +59,7 @@ type answer struct {
 }
 
 func newResolver(o *Options) *resolver {
-	names, _ := simplelru.NewLRU(max(1, o.DNSNames), nil)
+	names, _ := simplelru.NewLRU[string, *answer](max(1, o.DNSNames), nil)
 	r := &resolver{timeout: o.DNSTimeout, flying: make(map[string]*question), names: names}
 	r.life, r.end = context.WithCancel(context.Background())
 	server, _ := dnsServer(o.DNS) // validated
@@ -155,8 +155,7 @@ func (r *resolver) question(name string) *answer {
 
 // recall finds what is known of a name and still holds. r.mu is held.
 func (r *resolver) recall(name string) *answer {
-	known, _ := r.names.Get(name)
-	if a, _ := known.(*answer); a != nil && time.Now().Before(a.expires) {
+	if a, _ := r.names.Get(name); a != nil && time.Now().Before(a.expires) {
 		return a
 	}
 	return nil
@@ -166,8 +165,7 @@ func (r *resolver) recall(name string) *answer {
 func (r *resolver) prefer(name string, addr netip.Addr) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known, _ := r.names.Peek(name)
-	old, _ := known.(*answer)
+	old, _ := r.names.Peek(name)
 	if old == nil {
 		return
 	}

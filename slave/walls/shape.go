@@ -2,6 +2,7 @@ package walls
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math/bits"
 	"net/url"
 	"slices"
@@ -38,6 +39,7 @@ func (s *signs) byShape() Kind {
 	case s.pages > maxShapeLinks || !s.bare:
 		return None
 	}
+	hinted.find(lower(d.Text), &s.text)
 	best, second, most := None, None, 0
 	for k := Challenge; k < kinds; k++ {
 		if n := s.hinted(k); n > most {
@@ -132,6 +134,11 @@ func (s *signs) ownLinks(u *url.URL) bool {
 func letters(text []byte, most int) (n int) {
 	if len(text) <= most || len(text) > 3*most {
 		return len(text)
+	}
+	const tops = 0x8080808080808080
+	for ; len(text) >= 8; text = text[8:] {
+		x := binary.LittleEndian.Uint64(text)
+		n += 8 - bits.OnesCount64(x&^(x<<1)&tops) + bits.OnesCount64(x&(x<<1)&(x<<2)&tops)
 	}
 	for _, b := range text {
 		if b < 0x80 || b >= 0xc0 {

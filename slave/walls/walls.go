@@ -171,7 +171,7 @@ type signs struct {
 
 func (s *signs) look() Kind {
 	d := s.page.Document
-	said.find(lower([]byte(d.Title)), &s.title)
+	titled.find(lower([]byte(d.Title)), &s.title)
 	s.failed = s.page.Status >= 400 && s.page.Status != 404 && s.page.Status != 410 || s.page.Status == 202
 	s.failed = s.failed || s.page.Status > 226 && s.page.Status < 300 // no such status says what it is
 	s.bare = letters(d.Text, maxBareText) <= maxBareText && len(d.Links) <= 4*maxBareLinks
@@ -264,9 +264,12 @@ func (s *signs) namesHost() bool {
 
 // isLogIn reports a form for a password, or a provider's page that makes one, in the place of what was asked for.
 func (s *signs) isLogIn() bool {
+	if len(s.page.Document.Text) > maxText/2 {
+		return false
+	}
 	form, marked := s.inBody().of(LogIn, widgets) > 0, s.body.of(LogIn, marks) > 0
 	status, redirected := s.page.Status, s.page.Redirected
-	if !form && !marked && !redirected || len(s.page.Document.Text) > maxText/2 {
+	if !form && !marked && !redirected {
 		return false
 	}
 	u, err := url.Parse(s.page.URL)

@@ -128,16 +128,18 @@ func TestEveryWordCanBeFound(t *testing.T) {
 				if word.idea > 63 {
 					t.Errorf("%s has more than 64 ideas of class %d: %q", Kind(k), c, word.text)
 				}
-				var f found
-				capital := []byte("xx " + word.text + " xx")
-				if c := capital[3]; 'a' <= c && c <= 'z' {
-					capital[3] = c - 'a' + 'A'
-				}
-				for _, all := range []*finder{said, written, addressed} {
-					all.find(capital, &f)
-				}
-				if f[k][c]&(1<<word.idea) == 0 {
-					t.Errorf("%q is not found", word.text)
+				for _, before := range []string{"", "x", "xx "} {
+					var f found
+					capital := []byte(before + word.text)
+					if c := capital[len(before)]; 'a' <= c && c <= 'z' {
+						capital[len(before)] = c - 'a' + 'A'
+					}
+					for _, all := range []*finder{titled, said, hinted, written, addressed} {
+						all.find(capital, &f)
+					}
+					if f[k][c]&(1<<word.idea) == 0 {
+						t.Errorf("%q is not found behind %q", word.text, before)
+					}
 				}
 			}
 		}
@@ -147,6 +149,33 @@ func TestEveryWordCanBeFound(t *testing.T) {
 			t.Errorf("%s has no words", k)
 		}
 	}
+}
+
+// Whatever the text, what is found in it is what it contains, wherever it stands.
+func FuzzFind(f *testing.F) {
+	f.Add("<form><FORM>x document.cookie OneTrust", uint8(1))
+	f.Add("Sign in to \xc3\x9cBERPR\xc3\x9cFUNG wifi GAST \x00ogin", uint8(0))
+	f.Fuzz(func(t *testing.T, text string, shift uint8) {
+		all := strings.Repeat("-", int(shift)) + text
+		small := []byte(all)
+		for i, c := range small {
+			small[i] = lowered[c]
+		}
+		for _, finder := range []*finder{titled, said, hinted, written, addressed} {
+			var got, want found
+			finder.find([]byte(all), &got)
+			for _, entries := range finder.by {
+				for _, e := range entries {
+					if strings.Contains(string(small), e.word) {
+						want[e.kind][e.class] |= e.bit
+					}
+				}
+			}
+			if got != want {
+				t.Errorf("%q: found %v, want %v", all, got, want)
+			}
+		}
+	})
 }
 
 // What others send is bounded in what it costs, and changes nothing.

@@ -19,7 +19,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/hashicorp/golang-lru/simplelru"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"henro/slave/walls"
 )
@@ -40,8 +40,9 @@ const leastText, mostText = 16, 2000
 type Hosts struct {
 	mu   sync.Mutex
 	seed maphash.Seed
-	runs *simplelru.LRU // *run, by host
-	said *simplelru.LRU // hash of the text, by that of the URL; 0: something else than walls say
+	runs *simplelru.LRU[string, *run]   // by host
+	said *simplelru.LRU[uint64, uint64] // hash of the text, by that of the URL; 0: something else than walls say
+	kept []byte                         // of the last page; what it lies in is used again
 }
 
 // run is the same text, one page after the other.
@@ -63,11 +64,10 @@ func (h *Hosts) Look(host string, p *walls.Page, unchanged bool, now time.Time) 
 	defer h.mu.Unlock()
 	if h.runs == nil {
 		h.seed = maphash.MakeSeed()
-		h.runs, _ = simplelru.NewLRU(Most, nil) // its error is of no room
-		h.said, _ = simplelru.NewLRU(Pages, nil)
+		h.runs, _ = simplelru.NewLRU[string, *run](Most, nil) // its error is of no room
+		h.said, _ = simplelru.NewLRU[uint64, uint64](Pages, nil)
 	}
-	value, _ := h.runs.Get(host)
-	r, _ := value.(*run)
+	r, _ := h.runs.Get(host)
 	d := p.Document
 	if unchanged {
 		if r != nil && (d == nil || maphash.Bytes(h.seed, p.Body) != r.body) {
@@ -75,19 +75,21 @@ func (h *Hosts) Look(host string, p *walls.Page, unchanged bool, now time.Time) 
 		}
 		return walls.None
 	}
-	said, url := kept(d.Title, d.Text), maphash.String(h.seed, p.URL)
-	text := maphash.Bytes(h.seed, said)
+	h.kept = kept(h.kept[:0], d.Title, d.Text)
+	url, text := maphash.String(h.seed, p.URL), maphash.Bytes(h.seed, h.kept)
 	before, remembered := h.said.Get(url)
 	switch {
 	case len(d.Text) > mostText:
 		h.runs.Remove(host)
 		fallthrough
-	case d.Scripted, len(said) < leastText:
-		h.said.Add(url, uint64(0))
+	case d.Scripted, len(h.kept) < leastText:
+		h.said.Add(url, 0)
 		return walls.None
-	case r == nil || r.text != text:
+	case r == nil:
 		r = &run{text: text, since: now}
 		h.runs.Add(host, r)
+	case r.text != text:
+		*r = run{text: text, since: now, urls: r.urls[:0]}
 	case len(r.urls) < Enough && now.Sub(r.last) > Within:
 		r.urls, r.since = nil, now
 	}
@@ -103,29 +105,50 @@ func (h *Hosts) Look(host string, p *walls.Page, unchanged bool, now time.Time) 
 	return walls.Same
 }
 
-// kept is what is said, without what differs from page to page of the same wall: words of ASCII that have a figure or a
-// slash, as times, addresses, identifiers and URLs do, and figures and spaces in all others. Of a title without a text,
-// or with a long one, it is nothing.
-func kept(title string, text []byte) []byte {
+// kept appends what is said, without what differs from page to page of the same wall: words of ASCII that have a figure
+// or a slash, as times, addresses, identifiers and URLs do, and figures and spaces in all others. Of a title without a
+// text, or with a long one, it is nothing.
+func kept(dst []byte, title string, text []byte) []byte {
 	if len(text) == 0 || len(text) > mostText {
-		return nil
+		return dst
 	}
-	said := append(append(append(make([]byte, 0, len(title)+1+len(text)), title...), ' '), text...)
-	out := said[:0]
+	from := len(dst)
+	dst = append(append(append(dst, title...), ' '), text...)
+	said, out := dst[from:], dst[:from]
 	for len(said) > 0 {
-		end, word, plain, varies := 0, len(out), true, false
+		end, has := 0, uint8(0)
 		for ; end < len(said) && said[end] != ' '; end++ {
-			c := said[end]
-			figure := c >= '0' && c <= '9'
-			plain, varies = plain && c < utf8.RuneSelf, varies || figure || c == '/'
-			if !figure {
-				out = append(out, c)
-			}
+			has |= signs[said[end]]
 		}
-		if plain && varies {
-			out = out[:word]
+		switch word := said[:end]; {
+		case has&(figure|slash) == 0:
+			out = append(out, word...)
+		case has&foreign != 0:
+			for _, c := range word {
+				if signs[c] != figure {
+					out = append(out, c)
+				}
+			}
 		}
 		said = said[min(end+1, len(said)):]
 	}
 	return out
 }
+
+// What a byte of a word may be.
+const (
+	figure = 1 << iota
+	slash
+	foreign // not ASCII
+)
+
+var signs = func() (of [256]uint8) {
+	of['/'] = slash
+	for c := '0'; c <= '9'; c++ {
+		of[c] = figure
+	}
+	for c := utf8.RuneSelf; c < len(of); c++ {
+		of[c] = foreign
+	}
+	return of
+}()

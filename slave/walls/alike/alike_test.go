@@ -193,8 +193,28 @@ func TestKept(t *testing.T) {
 		"a  b":         "xab",
 		"an id: 00000": "xanid:",
 	} {
-		if got := string(kept("x", []byte(text))); got != want {
+		if got := string(kept(nil, "x", []byte(text))); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// What a look costs at content of hosts that take turns, short enough to be looked at.
+func BenchmarkLook(b *testing.B) {
+	h := &Hosts{}
+	text := strings.Repeat("The distant student replaces the carpenter of room 12 today. ", 25)
+	pages := make([]walls.Page, 1000)
+	for i := range pages {
+		body := []byte(fmt.Sprint("<title>Of the town</title><p>", i, text))
+		pages[i] = walls.Page{URL: fmt.Sprint("https://h", i%100, ".example/guide/", i), Status: 200,
+			Header: http.Header{}, Body: body, Document: &links.Document{}}
+		pages[i].Document.Scan(body, links.DefaultOptions())
+	}
+	b.ReportAllocs()
+	for i := range b.N {
+		p := &pages[i%len(pages)]
+		if h.Look(p.URL[:20], p, false, time.Time{}) != walls.None {
+			b.Fatal(p.URL)
 		}
 	}
 }
