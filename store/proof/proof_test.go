@@ -184,9 +184,10 @@ func TestLeavesOfSeveralPagesAreAddedTogether(t *testing.T) {
 	var parts []Part
 	for i, url := range []string{"https://a.example/", "https://a.example/", "https://b.example/\x01ü\x7f\xff"} {
 		at := time.Unix(1790000000+int64(i), 0)
-		all, m := a.builder.AppendExchange(records, &warc.Exchange{URI: url, At: at, Head: []byte("HTTP/1.1 200 OK\r\n\r\n"),
-			Request: []byte("GET / HTTP/1.1\r\n\r\n")})
-		records = all
+		x := &warc.Exchange{URI: url, At: at, Request: []byte("GET / HTTP/1.1\r\n\r\n"),
+			Head: []byte("HTTP/1.1 200 OK\r\n\r\n")}
+		var m warc.Members
+		records, m = a.builder.AppendExchange(records, x)
 		parts = append(parts, Part{m.Capture, warc.Response, at, url}, Part{m.Request, warc.Request, at, url})
 	}
 	offset, err := a.writer.Append(records)
@@ -203,7 +204,8 @@ func TestLeavesOfSeveralPagesAreAddedTogether(t *testing.T) {
 			t.Errorf("%q is not there once: %s", leaf, text)
 		}
 	}
-	for field, want := range map[string]string{"": "-", " \t": "-", "a\r\nb": "a  b", "\x7fé": "é", "a\xff": "a\ufffd"} {
+	for field, want := range map[string]string{"": "-", " \t": "-", "a\r\nb": "a  b", "\x7fé": "é",
+		"a\xff": "a\ufffd"} {
 		if got := plain(field); got != want {
 			t.Errorf("%q is %q, want %q", field, got, want)
 		}
