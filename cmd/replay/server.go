@@ -389,12 +389,9 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 		h.Set("Content-Disposition", "attachment")
 		h.Set("X-Content-Type-Options", "nosniff")
 	}
-	status := c.Status
-	if status < 200 || status > 599 {
+	status := c.Status // of a download that leads elsewhere the browser is to show the answer, and not to follow it
+	if status < 200 || status > 599 || raw && status >= 300 && status < 400 {
 		status = http.StatusOK
-	}
-	if raw && status >= 300 && status < 400 {
-		status = http.StatusOK // the browser is to show the answer, and not to follow it
 	}
 	release, err := s.budget.share(r.Context(), !raw, h.Get("Content-Encoding"))
 	if err != nil {
@@ -412,6 +409,9 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 		}
 	}
 	s.confine(w, r, raw, media == "text/html")
+	if r.Method == http.MethodHead && use == fields.Script {
+		fields.Length(h, c.Header, fields.Untold)
+	}
 	isPage := media == "text/html" || media == "application/xhtml+xml" || media == "image/svg+xml" || media == ""
 	if raw || !isPage && media != "text/css" {
 		body := io.Reader(c.Body)
@@ -421,6 +421,8 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 			}
 			h.Del("Content-Encoding")
 			body = io.MultiReader(strings.NewReader(prelude), body)
+		} else {
+			fields.Length(h, c.Header, c.Length)
 		}
 		w.WriteHeader(status)
 		if r.Method != http.MethodHead {

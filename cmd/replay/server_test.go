@@ -633,6 +633,33 @@ func TestAScriptReadsTheFieldsThatMakeItsList(t *testing.T) {
 	}
 }
 
+// TestAScriptReadsHowLongAnAnswerWas asks as one does that draws how far it is: what is passed on as it was sent has
+// its length, and HEAD has that of a page too, of which the replay sends more.
+func TestAScriptReadsHowLongAnAnswerWas(t *testing.T) {
+	const long = 100_000 // no server would count it by itself
+	answer := func(path, media, more string) *warc.Exchange {
+		return &warc.Exchange{URI: "http://docs.test" + path, Body: bytes.Repeat([]byte("x"), long), Head: []byte(
+			"HTTP/1.1 200 OK\r\nContent-Type: " + media + more + "\r\n\r\n")}
+	}
+	const said = "\r\nContent-Length: 100000"
+	s := holding(t, t.TempDir(), answer("/film", "video/mp4", said), answer("/page", "text/html", said),
+		answer("/cut", "video/mp4", "\r\nContent-Length: 100001"), answer("/live", "video/mp4", ""))
+	for path, want := range map[string][2]string{"/film": {"100000", "100000"}, "/page": {"", "100000"},
+		"/cut": {"", "100001"}, "/live": {"", ""}} {
+		for i, method := range []string{http.MethodGet, http.MethodHead} {
+			r := httptest.NewRequest(method, path, nil)
+			r.Host = shown
+			r.Header.Set("Sec-Fetch-Dest", "empty")
+			w := httptest.NewRecorder()
+			s.captures(w, r)
+			sent := w.Body.Len() > 0
+			if got := w.Header().Get("Content-Length"); got != want[i] || sent != (method == http.MethodGet) {
+				t.Errorf("%s %s: %d, %q, want %q; sent %v", method, path, w.Code, got, want[i], sent)
+			}
+		}
+	}
+}
+
 // TestWhatAScriptSaysOfItsAddressFindsItsCapture asks as a page in replay does that sends where it is, and has a worker
 // loaded that is led into the archive.
 func TestWhatAScriptSaysOfItsAddressFindsItsCapture(t *testing.T) {

@@ -100,7 +100,7 @@ var rooms = map[string]int{
 	"cmd/feed/beside":      268,
 	"cmd/proving":          140,
 	"cmd/replay/cdx":       813,
-	"cmd/replay/fields":    112,
+	"cmd/replay/fields":    119,
 	"cmd/replay/line":      110,
 	"cmd/replay/origin":    126,
 	"cmd/replay/posts":     78,

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"henro/store/archive/warc"
@@ -37,9 +38,9 @@ func Of(r *http.Request) Use {
 	return Shown
 }
 
-// Pass adds the fields of an archived answer to the head of ours, but for its length, which may change. What ours says
-// already stays, Link and Vary aside. lead says where a Location is shown; "": nowhere. Other origins may read what
-// they could when it was live, if it was asked for by one; else all.
+// Pass adds the fields of an archived answer to the head of ours, but for its length, which may change (Length). What
+// ours says already stays, Link and Vary aside. lead says where a Location is shown; "": nowhere. Other origins may
+// read what they could when it was live, if it was asked for by one; else all.
 func Pass(ours http.Header, archived warc.Header, use Use, lead func(ref string) string) {
 	said := map[string]bool{}
 	for name := range ours {
@@ -90,6 +91,18 @@ func Pass(ours http.Header, archived warc.Header, use Use, lead func(ref string)
 		ours.Set(exposing, strings.Join(slices.Compact(names), ", "))
 	}
 }
+
+// Length adds the length that the archived answer had, if it is that of what is passed on, in bytes; Untold: whatever
+// it was. So a script knows how far it is, and what HEAD says of a file.
+func Length(ours http.Header, archived warc.Header, passed int64) {
+	n, err := strconv.ParseInt(strings.TrimSpace(archived.Get("Content-Length")), 10, 64)
+	if err == nil && n >= 0 && (n == passed || passed == Untold) && archived.Get("Transfer-Encoding") == "" {
+		ours.Set("Content-Length", strconv.FormatInt(n, 10))
+	}
+}
+
+// Untold is the length of a body that is not passed on.
+const Untold = -1
 
 // plain are the fields that are passed on whatever an answer is for.
 var plain = map[string]bool{

@@ -74,6 +74,29 @@ func TestAScriptReadsAllThatDoesNotAct(t *testing.T) {
 	}
 }
 
+func TestTheLengthIsToldWhereItIsTrue(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		fields warc.Header
+		passed int64
+		want   string
+	}{
+		"as it was sent":  {warc.Header{{Name: "content-length", Value: " 5 "}}, 5, "5"},
+		"it is changed":   {warc.Header{{Name: "Content-Length", Value: "5"}}, 6, ""},
+		"it is cut":       {warc.Header{{Name: "Content-Length", Value: "5000"}}, 4096, ""},
+		"nothing is sent": {warc.Header{{Name: "Content-Length", Value: "5"}}, Untold, "5"},
+		"nothing is said": {warc.Header{{Name: "Content-Type", Value: "5"}}, Untold, ""},
+		"no number":       {warc.Header{{Name: "Content-Length", Value: "5, 5"}}, 5, ""},
+		"below nothing":   {warc.Header{{Name: "Content-Length", Value: "-1"}}, Untold, ""},
+		"chunks": {warc.Header{{Name: "Content-Length", Value: "5"}, {Name: "Transfer-Encoding", Value: "chunked"}}, 5,
+			""},
+	} {
+		ours := http.Header{}
+		if Length(ours, c.fields, c.passed); ours.Get("Content-Length") != c.want {
+			t.Errorf("%s: %q, want %q", sentence, ours.Get("Content-Length"), c.want)
+		}
+	}
+}
+
 func TestOnlyWhatAScriptAsksForIsForOne(t *testing.T) {
 	for want, all := range map[Use][]http.Header{
 		Script: {{"Sec-Fetch-Dest": {"empty"}}},

@@ -317,6 +317,7 @@ type Capture struct {
 	Status   int
 	Header   warc.Header // of the answer
 	Body     io.Reader   // its payload, its content coding still on
+	Length   int64       // of Body as it is stored, in bytes: without chunks that of Body; 0: not known
 	Original *cdxj.Entry // of a revisit, the capture that holds the payload
 	files    []io.Closer
 }
@@ -358,7 +359,7 @@ func (a *Archive) Read(e cdxj.Entry) (*Capture, error) {
 		c.Header = warc.Header{{Name: "Content-Type", Value: record.Header.Get("Content-Type")}}
 		return c, nil
 	}
-	c.Body = message.Payload()
+	c.Body, c.Length = message.Payload(), record.BlockLength()-message.HeadLength
 	// The head of a revisit may be all there is, or only a few fields of it.
 	if c.Header == nil || c.Header.Get("Content-Type") == "" {
 		c.Status, c.Header = message.Status, message.Header
