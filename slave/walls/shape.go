@@ -7,8 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"henro/slave/links"
 )
 
 // enough is how many signs of shape make a wall of a page of which no vendor's words are known.
@@ -17,8 +15,9 @@ const enough = 4
 // maxShapeLinks is how many links to pages a page of which only hints are known has at most.
 const maxShapeLinks = 5
 
-// perIdea is for how many letters a hint speaks.
-const perIdea = 150
+// perIdea is for how many letters a hint speaks. Where many of one kind do, each speaks for more, and the page may be
+// longer than a bare one: questions for consent and notes of hosters are.
+const perIdea, perManyIdeas, manyIdeas = 150, 200, 5
 
 // What any page's body does, by the lines of words.txt.
 const (
@@ -36,7 +35,7 @@ func (s *signs) byShape() Kind {
 	switch {
 	case status == 404, status == 410, status == 500, status == 502, status == 504: // each says itself what it is
 		return None
-	case s.pages > maxShapeLinks || !s.bare:
+	case s.pages > maxShapeLinks && (s.bare || s.pages > maxBareLinks):
 		return None
 	}
 	hinted.find(lower(d.Text), &s.text)
@@ -47,6 +46,14 @@ func (s *signs) byShape() Kind {
 		}
 	}
 	size := letters(d.Text, max(len(d.Text)/2, sentence))
+	switch {
+	case s.page.Redirected && best == Consent && most > 1 && s.atConsent():
+		return best
+	case !s.bare && (most < manyIdeas || size > most*perManyIdeas || s.hasSite() || s.asked(best)):
+		return None
+	case !s.bare:
+		return best
+	}
 	if !s.failed && most < 2 && size > sentence {
 		return None // before its body and its URL are looked at
 	}
@@ -72,15 +79,23 @@ func (s *signs) byShape() Kind {
 	return best
 }
 
+// asked reports that a page about a kind was asked for: it is content there.
+func (s *signs) asked(k Kind) bool {
+	u, err := url.Parse(s.page.URL)
+	return err != nil || !s.page.Redirected && (named(u, None) || named(u, k))
+}
+
 // byDeeds needs no words: a form for a password, a status, a script that goes on to the page. asked: for a page for
 // logging in, which is content there.
 func (s *signs) byDeeds(u *url.URL, does uint64, size int, asked bool) Kind {
 	status := s.page.Status
 	script := does&scripts != 0 && size == 0 && s.pages == 0
 	switch forms := s.body.of(LogIn, widgets); {
-	case forms > 0 && !asked, status == 401 && !script, status == 402:
+	case forms > 0 && !asked && !(s.talks(LogIn) && s.ownLinks(u) == leastSite), status == 401 && !script, status == 402:
 		return LogIn
 	case script && (s.failed || does&setsCookie != 0 && does&goesOn != 0):
+		return Challenge
+	case s.failed && does&setsCookie != 0 && does&goesOn != 0: // it lets in who keeps the cookie
 		return Challenge
 	case status == 429:
 		return RateLimit
@@ -92,7 +107,7 @@ func (s *signs) byDeeds(u *url.URL, does uint64, size int, asked bool) Kind {
 
 // isShaped weighs the ideas that a page of so many letters gives hints of against what it does. asks: for anything.
 func (s *signs) isShaped(u *url.URL, parked bool, most, size int, asks bool) bool {
-	shape, own := 0, s.ownLinks(u)
+	shape, own := 0, s.ownLinks(u) > 0
 	for _, sign := range [...]bool{asks && !own, s.page.Document.NoIndex, !own && s.tellsAddress(),
 		s.leadsBack(u), s.leadsBack(u)} {
 		if sign {
@@ -118,15 +133,27 @@ func (s *signs) isShaped(u *url.URL, parked bool, most, size int, asks bool) boo
 // hinted is how many ideas of a kind title and text give a hint of.
 func (s *signs) hinted(k Kind) int { return bits.OnesCount64(s.title[k][hints] | s.text[k][hints]) }
 
-// ownLinks reports a link to another page of the same site, other than those that walls have as well.
-func (s *signs) ownLinks(u *url.URL) bool {
-	return slices.ContainsFunc(s.page.Document.Links, func(l links.Ref) bool {
+// leastSite is how many links to other pages of its site a page of content has at least that talks of walls.
+const leastSite = 2
+
+// ownLinks is how many links lead to other pages of the same site, up to leastSite, but those that walls have as well.
+func (s *signs) ownLinks(u *url.URL) int {
+	var paths [leastSite]string
+	n := 0
+	for _, l := range s.page.Document.Links {
 		if !l.Kind.Navigates() {
-			return false
+			continue
 		}
 		to, err := u.Parse(l.Raw)
-		return err == nil && to.Host == u.Host && to.Path != u.Path && !named(to, None) && !named(to, LogIn)
-	})
+		if err != nil || to.Host != u.Host || to.Path == u.Path || slices.Contains(paths[:n], to.Path) ||
+			named(to, None) || named(to, LogIn) {
+			continue
+		}
+		if paths[n], n = to.Path, n+1; n == leastSite {
+			break
+		}
+	}
+	return n
 }
 
 // letters is how much a text says, in letters, of which one of Chinese, Japanese or Korean counts as two. A text that

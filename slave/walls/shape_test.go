@@ -10,6 +10,9 @@ import (
 func TestAWallIsKnownByItsShape(t *testing.T) {
 	const guard = "<title>Guard</title><p>Your visit looks like an attack.</p>"
 	const reloads = "<script>document.cookie='a=1';location.reload()</script>"
+	choice := "<p>Cookies of partners, personalised.</p>"
+	more := "<p>Accept, or subscribe; your privacy counts.</p>" + strings.Repeat("<p>One sentence more of it.</p>", 28)
+	const site = "<a href=/a>a</a><a href=/b>b</a>"
 	here := at("https://auth.example.org/start?next=%2Fa%2Fstory.html")
 	tests := []struct {
 		name string
@@ -45,6 +48,33 @@ func TestAWallIsKnownByItsShape(t *testing.T) {
 		{"a page for logging in that leads back", page("<div id=app></div>", here, redirected), LogIn},
 		{"it was asked for", page("<div id=app></div>", here), None},
 		{"what is not there", page("<p>The firewall has blocked robots.</p>", status(404)), None},
+		{"a long question for consent", page(choice + more), Consent},
+		{"it speaks of it and leads to its site", page(choice + more + site), None},
+		{"fewer ideas in as many words", page(strings.ReplaceAll(choice, "partners", "friends") +
+			strings.ReplaceAll(more, "privacy", "coffee")), None},
+		{"a page about cookies that was asked for", page(choice+more, at("https://example.org/cookies")), None},
+		{"led to a page for consent", page("<p>Cookies of partners.</p>"+site,
+			at("https://consent.example.org/x"), redirected), Consent},
+		{"led to a page for logging in that says so", page("<p>Please log in.</p>",
+			at("https://example.org/login"), redirected), LogIn},
+		{"a cookie is set and the page comes again, refused", page("<p>Ein Satz.</p>"+reloads, status(403)), Challenge},
+		{"a cookie is set and the page comes again", page("<p>Ein Satz.</p>" + reloads), None},
+		{"led to a page for logging in that is bare", page("<p>Welcome.</p>"+site,
+			at("https://example.org/login"), redirected), LogIn},
+		{"led to a long one that says so", page("<p>Please log in.</p>"+strings.Repeat("<p>We met on Monday.</p>", 60),
+			at("https://example.org/login"), redirected), LogIn},
+		{"led to a long one that does not", page(strings.Repeat("<p>We met on Monday.</p>", 60),
+			at("https://example.org/login"), redirected), None},
+		{"a question about a challenge", page("<title>Just a moment...</title><p>Checking your browser, it says.</p>" +
+			site), None},
+		{"the challenge", page("<title>Just a moment...</title><p>Checking your browser, it says.</p>"), Challenge},
+		{"a thread, to be answered by members", page("<h1>Oak</h1><form><input type=password></form>" +
+			"<p>You must be logged in to reply.</p>" + site), None},
+		{"what members read", page("<form><input type=password></form><p>You must be logged in.</p>"), LogIn},
+		{"a form beside what the page is for", page("<h1>Regatta</h1><form><input type=password></form>" +
+			site), None},
+		{"a form and a way to one page", page("<h1>Regatta</h1><form><input type=password></form><a href=/a>a</a>"),
+			LogIn},
 		{"what is broken",
 			page("<p>Error: contact the administrator, request id 1234567890abcdef</p>", status(500)), None},
 	}

@@ -175,7 +175,8 @@ func (s *signs) look() Kind {
 	s.failed = s.page.Status >= 400 && s.page.Status != 404 && s.page.Status != 410 || s.page.Status == 202
 	s.failed = s.failed || s.page.Status > 226 && s.page.Status < 300 // no such status says what it is
 	s.bare = letters(d.Text, maxBareText) <= maxBareText && len(d.Links) <= 4*maxBareLinks
-	if !s.bare && !s.failed && s.title == (found{}) {
+	short := len(d.Text) <= maxText/2 && len(d.Links) <= 4*maxBareLinks
+	if !short && !s.bare && !s.failed && s.title == (found{}) {
 		return None // most pages go no further
 	}
 	pages := 0
@@ -185,14 +186,14 @@ func (s *signs) look() Kind {
 		}
 	}
 	s.pages = pages
-	if pages > maxLinks {
+	if pages > maxLinks || pages > maxBareLinks && !s.bare && !s.failed && s.title == (found{}) {
 		return None
 	}
 	said.find(lower(d.Text), &s.text)
 	s.bare = s.bare && pages <= maxBareLinks
 	best, most := None, wall-1
 	for k := Challenge; k < kinds; k++ {
-		if n := s.count(k); k != LogIn && n > most {
+		if n := s.count(k); k != LogIn && n > most && !(s.talks(k) && s.hasSite()) {
 			best, most = k, n
 		}
 	}
@@ -238,6 +239,17 @@ func (s *signs) count(k Kind) (n int) {
 	return n
 }
 
+// talks reports that a page answers as content does, without a mark of a vendor's: it may speak of walls.
+func (s *signs) talks(k Kind) bool {
+	return !s.failed && !s.page.Redirected && s.inBody().of(k, marks) == 0
+}
+
+// hasSite reports that a page leads to others of its site, as what stands in the place of content does not.
+func (s *signs) hasSite() bool {
+	u, err := url.Parse(s.page.URL)
+	return err == nil && s.ownLinks(u) >= leastSite
+}
+
 // inBody looks for the marks in the body, once.
 func (s *signs) inBody() *found {
 	if !s.read {
@@ -277,10 +289,13 @@ func (s *signs) isLogIn() bool {
 	if err != nil || !redirected && !denied && named(u, LogIn) {
 		return false // of the last: it was asked for
 	}
+	if talks := s.talks(LogIn) && !denied; talks && s.title.of(LogIn, titles) == 0 && s.hasSite() {
+		return false
+	}
 	worded, bare := s.title.of(LogIn, titles) > 0, s.bare && len(s.page.Document.Text) <= sentence
 	switch {
 	case marked && (worded || redirected || bare), form && (worded || denied || s.text.of(LogIn, says) > 0):
 		return true
 	}
-	return redirected && named(u, LogIn) && (form || worded && bare)
+	return redirected && named(u, LogIn) && (form || worded || s.bare || s.text.of(LogIn, says) > 0)
 }
