@@ -14,7 +14,7 @@ func BenchmarkLook(b *testing.B) {
 		page *Page
 	}{
 		{"titled", page("<title>The login of the market</title>" + strings.Repeat(sentence+link, 20))},
-		{"bare", page("<title>The market</title>" + strings.Repeat(sentence+link, 7))},
+		{"bare", page("<title>The market</title>" + "<a href=/>Home</a>" + strings.Repeat(sentence+link, 7))},
 		{"long", page("<title>The market</title>" + strings.Repeat(sentence+link, 50))},
 	} {
 		b.Run(p.name, func(b *testing.B) {

@@ -35,7 +35,7 @@ func (s *signs) byShape() Kind {
 	switch {
 	case status == 404, status == 410, status == 500, status == 502, status == 504: // each says itself what it is
 		return None
-	case s.pages > maxShapeLinks && (s.bare || s.pages > maxBareLinks):
+	case s.content, s.pages > maxShapeLinks && (s.bare || s.pages > maxBareLinks):
 		return None
 	}
 	hinted.find(lower(d.Text), &s.text)

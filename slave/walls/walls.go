@@ -165,6 +165,7 @@ type signs struct {
 	page              *Page
 	title, text, body found
 	bare, failed      bool
+	content           bool // nothing needs to be looked for
 	read              bool // the body
 	pages             int  // how many links lead to pages
 }
@@ -175,8 +176,8 @@ func (s *signs) look() Kind {
 	s.failed = s.page.Status >= 400 && s.page.Status != 404 && s.page.Status != 410 || s.page.Status == 202
 	s.failed = s.failed || s.page.Status > 226 && s.page.Status < 300 // no such status says what it is
 	s.bare = letters(d.Text, maxBareText) <= maxBareText && len(d.Links) <= 4*maxBareLinks
-	short := len(d.Text) <= maxText/2 && len(d.Links) <= 4*maxBareLinks
-	if !short && !s.bare && !s.failed && s.title == (found{}) {
+	if !s.bare && !s.failed && s.title == (found{}) && !s.standsAlone() {
+		s.content = true
 		return None // most pages go no further
 	}
 	pages := 0
@@ -201,6 +202,12 @@ func (s *signs) look() Kind {
 		return LogIn
 	}
 	return best
+}
+
+// standsAlone reports that a page of some text may stand in the place of content: it leads to no site of its own.
+func (s *signs) standsAlone() bool {
+	d := s.page.Document
+	return len(d.Text) <= maxText/2 && len(d.Links) <= 4*maxBareLinks && (s.page.Redirected || !s.hasSite())
 }
 
 // wall is how many signs make a wall. No place has as many by itself.
