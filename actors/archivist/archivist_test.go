@@ -197,7 +197,7 @@ func check(t *testing.T, dir string, told []archivist.Archived) int {
 			t.Errorf("%s is left", e.Name())
 		}
 	}
-	logged, err := proof.Check(dir+".proof", proof.Folder(dir), nil, func(uint64, uint64) {}, t.Errorf)
+	logged, err := proof.Check(proof.Disk(dir+".proof"), proof.Folder(dir), nil, func(uint64, uint64) {}, t.Errorf)
 	if files, _ := warc.Files(dir); err != nil || len(logged) != 1 || logged[0].Files != len(files) {
 		t.Errorf("%d files are there, logged is %+v; %v", len(files), logged, err)
 	}

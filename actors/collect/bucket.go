@@ -37,13 +37,18 @@ type Bucket struct {
 
 	bucket.Where
 	core *minio.Core
+	logs *bucket.Logs
 }
 
 // NewBucket returns a bucket. It is not asked for anything yet.
 func NewBucket(where bucket.Where) (*Bucket, error) {
 	core, err := minio.NewCore(where.Endpoint, &minio.Options{Creds: where.Credentials, Secure: where.Secure,
 		Region: where.Region, MaxRetries: 1}) // the Sender waits and tries again, and says so
-	return &Bucket{Piece: 16 << 20, Where: where, core: core}, err
+	if err != nil {
+		return nil, err
+	}
+	logs, err := bucket.OpenLogs(context.Background(), where)
+	return &Bucket{Piece: 16 << 20, Where: where, core: core, logs: logs}, err
 }
 
 // Check asks for what Bring needs. An error that the store itself gives, and that waiting does not mend, is ErrRefused.
@@ -65,7 +70,7 @@ func (b *Bucket) Check(ctx context.Context) error {
 const digestKey = "Henro-Sha256"
 
 // Bring is that of a Place. A WARC file's index comes behind it, since nobody reads the file whole to make one there,
-// and its table, and the digests of both at last: whoever reads the bucket sees by these that all is whole.
+// and its table, and the digests of both: whoever reads the bucket sees by these that all is whole. The log comes last.
 func (b *Bucket) Bring(ctx context.Context, file *File) error {
 	if err := b.bring(ctx, file); err != nil {
 		return err
@@ -83,6 +88,9 @@ func (b *Bucket) Bring(ctx context.Context, file *File) error {
 	sum := sha256.Sum256([]byte(seal))
 	err = b.bring(ctx, &File{ReaderAt: strings.NewReader(seal), Name: file.Name + bucket.SealSuffix,
 		Size: int64(len(seal)), SHA256: hex.EncodeToString(sum[:]), made: true})
+	if err == nil {
+		err = b.logs.Bring(ctx, file.here.Name())
+	}
 	if err == nil && b.Brought != nil {
 		b.Brought()
 	}

@@ -14,7 +14,9 @@ import (
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/sirupsen/logrus"
 
+	"henro/actors/collect"
 	"henro/cmd/config"
 	"henro/store/archive/wacz"
 	"henro/store/report/changes"
@@ -42,12 +44,7 @@ func TestABucketAnswersAsItsFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	server := httptest.NewServer(gofakes3.New(store).Server())
-	defer server.Close()
-	for name, value := range map[string]string{"AWS_ENDPOINT_URL": server.URL, "AWS_ACCESS_KEY_ID": "key",
-		"AWS_SECRET_ACCESS_KEY": "secret", "AWS_ENDPOINT_URL_S3": ""} {
-		t.Setenv(name, value)
-	}
+	served(t, store)
 	t.Chdir(t.TempDir())
 	const address = "s3://archive/of/mine/"
 	search := func(dir string, f searchFlags) string {
@@ -91,7 +88,7 @@ func TestABucketAnswersAsItsFolder(t *testing.T) {
 		if err := exportWACZ(nil, io.Discard, wacz.DefaultOptions(), from, packed); err != nil {
 			t.Fatal(err)
 		}
-		if err := checkPackage(out, newBar(io.Discard), packed, "", ""); err != nil {
+		if err := checkPackage(out, newBar(io.Discard), packed, "", nil); err != nil {
 			t.Errorf("the package of %s: %s, %v", from, out, err)
 		}
 		_, counts, _ := strings.Cut(out.String(), "archive ")
@@ -110,6 +107,76 @@ func TestABucketAnswersAsItsFolder(t *testing.T) {
 		if at := beside(address); at == ".." || strings.Contains(at, "/") {
 			t.Errorf("%s: %s", address, at)
 		}
+	}
+}
+
+// served has a store be the one that the environment names.
+func served(t *testing.T, store gofakes3.Backend) {
+	server := httptest.NewServer(gofakes3.New(store).Server())
+	t.Cleanup(server.Close)
+	for name, value := range map[string]string{"AWS_ENDPOINT_URL": server.URL, "AWS_ACCESS_KEY_ID": "key",
+		"AWS_SECRET_ACCESS_KEY": "secret", "AWS_ENDPOINT_URL_S3": ""} {
+		t.Setenv(name, value)
+	}
+}
+
+// TestABucketProvesWhatItHas: the log comes with the file that a slave sends, check compares it with an earlier
+// checkpoint, and prove needs nothing else.
+func TestABucketProvesWhatItHas(t *testing.T) {
+	_, file, kept := proven(t)
+	store := s3mem.New()
+	if err := store.CreateBucket("archive"); err != nil {
+		t.Fatal(err)
+	}
+	served(t, store)
+	const address = "s3://archive/mine"
+	where, err := config.FindBucket(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := collect.DefaultSenderOptions()
+	o.Dir, o.Prefix = filepath.Dir(file), "HENRO"
+	if o.Place, err = collect.NewBucket(where); err != nil {
+		t.Fatal(err)
+	}
+	sender, err := collect.NewSender(o, logrus.NewEntry(logrus.New()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied, _ := os.ReadFile(file)
+	if n, err := sender.Pass(t.Context()); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	out, err := command(t, "check", "--since", kept, address)
+	if err != nil || !strings.Contains(out, "nothing of ") || !strings.Contains(out, "1 files") ||
+		!strings.Contains(out, "s3://archive/mine/proof/henro-") || !strings.Contains(out, "clean") {
+		t.Errorf("%v: %s", err, out)
+	}
+	url := strings.TrimSpace(said(t, "sql", "--format", "tsv", "--", address, "SELECT max(url) AS url FROM captures"))
+	url = url[strings.LastIndexByte(url, '\n')+1:]
+	proof := filepath.Join(t.TempDir(), "a.proof")
+	if out, err := command(t, "prove", address, url, "-o", proof); err != nil {
+		t.Fatal(url, err, out)
+	}
+	if err := os.WriteFile(file, copied, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := command(t, "verify", proof, file); err != nil || !strings.HasSuffix(out, "proved\n") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if out, err := command(t, "prove", "--timestamp", "http://a.test/", address); config.Code(err) != config.ExitUsage {
+		t.Errorf("%v: %s", err, out)
+	}
+	// Somebody removes the log.
+	if objects, err := store.ListBucket("archive", &gofakes3.Prefix{}, gofakes3.ListBucketPage{}); err == nil {
+		for _, o := range objects.Contents {
+			if strings.Contains(o.Key, "/proof/") {
+				store.DeleteObject("archive", o.Key)
+			}
+		}
+	}
+	if out, err := command(t, "check", "--since", kept, address); config.Code(err) != config.ExitDamaged {
+		t.Errorf("without its log: %v: %s", err, out)
 	}
 }
 

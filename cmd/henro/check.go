@@ -43,28 +43,32 @@ Of a WACZ file, by whatever program, every part is compared with its digest, eve
 index is followed, and its signature is verified; one of henro's is compared with the log in it, and by --since
 too. With --signer it must be signed by that key.
 
-Of a bucket every object is read once: records, indexes, and the digests that were written when they were brought.`,
+Of a bucket every object is read once: records, indexes, the digests that were written when they were brought, and
+the logs of the slaves.`,
 		Example: "  henro check crawl\n  henro check --repair crawl\n  henro check --since kept/checkpoint crawl\n" +
-			"  henro check --signer MHYwEAYH… crawl.wacz",
+			"  henro check --signer MHYwEAYH… crawl.wacz\n  henro check --since kept/checkpoint s3://archive/crawl",
 		Args: config.Takes(1, 1, "of which crawl? henro check crawl"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			out, bar := cmd.OutOrStdout(), newBar(cmd.ErrOrStderr())
 			info, err := os.Stat(arguments[0])
 			isFile := err == nil && info.Mode().IsRegular()
+			before, bad := earlier(since)
 			switch {
+			case bad != nil:
+				return bad
 			case isFile && repair:
 				return config.Usage("--repair: a WACZ file is not repaired; pack the crawl again: henro wacz DIR FILE")
 			case isFile:
-				return checkPackage(out, bar, arguments[0], signer, since)
+				return checkPackage(out, bar, arguments[0], signer, before)
 			case signer != "":
 				return config.Usage("--signer: want a WACZ file, %s is none", arguments[0])
 			}
 			if far := strings.HasPrefix(arguments[0], bucket.Scheme); !repair && far {
-				return checkBucket(cmd, bar, arguments[0])
+				return checkBucket(cmd, bar, arguments[0], before)
 			} else if far {
 				return index(cmd, arguments[0])
 			} else if !repair {
-				return check(out, bar, arguments[0], since)
+				return check(out, bar, arguments[0], before)
 			}
 			if store.Exists(filepath.Join(arguments[0], "state")) {
 				mended, err := audit.Mend(arguments[0], bar.show)
@@ -75,7 +79,7 @@ Of a bucket every object is read once: records, indexes, and the digests that we
 				if err != nil {
 					return lookError(arguments[0], err)
 				}
-				if err := check(out, bar, arguments[0], since); err != nil {
+				if err := check(out, bar, arguments[0], before); err != nil {
 					return err
 				}
 				if err := compact(cmd, arguments[0]); err != nil {
@@ -109,11 +113,7 @@ func earlier(since string) (*proof.Checkpoint, error) {
 	return before, err
 }
 
-func check(out io.Writer, bar *bar, dir, since string) error {
-	before, err := earlier(since)
-	if err != nil {
-		return err
-	}
+func check(out io.Writer, bar *bar, dir string, before *proof.Checkpoint) error {
 	r, err := audit.Check(dir, before, bar.show)
 	bar.end()
 	if err != nil {
@@ -138,26 +138,23 @@ func check(out io.Writer, bar *bar, dir, since string) error {
 	return verdict(out, r)
 }
 
-func checkBucket(cmd *cobra.Command, bar *bar, address string) error {
+func checkBucket(cmd *cobra.Command, bar *bar, address string, before *proof.Checkpoint) error {
 	where, err := config.FindBucket(address)
 	if err != nil {
 		return err
 	}
-	c, err := bucket.Check(cmd.Context(), where, bar.show)
+	c, err := bucket.Check(cmd.Context(), where, before, bar.show)
 	bar.end()
 	if err != nil {
 		return err
 	}
 	c.Print(cmd.OutOrStdout())
+	proof.Print(cmd.OutOrStdout(), c.Logs, before, c.Altered)
 	return verdict(cmd.OutOrStdout(), &audit.Result{Problems: c.Problems, Count: c.Count, Advice: bucket.Advice})
 }
 
 // checkPackage verifies a WACZ file, whatever program wrote it.
-func checkPackage(out io.Writer, bar *bar, file, signer, since string) error {
-	before, err := earlier(since)
-	if err != nil {
-		return err
-	}
+func checkPackage(out io.Writer, bar *bar, file, signer string, before *proof.Checkpoint) error {
 	r, err := audit.CheckPackage(file, signer, before, bar.show)
 	bar.end()
 	if err != nil {

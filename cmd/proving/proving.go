@@ -2,6 +2,7 @@
 package proving
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +18,7 @@ import (
 	"henro/cmd/config"
 	"henro/messages/visible"
 	"henro/messages/weburl"
+	"henro/store/archive/bucket"
 	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/fsync"
@@ -54,7 +57,7 @@ the moment does not rest on the clock of this machine. Without URL nothing else 
 			if err != nil {
 				return err
 			}
-			p, err := last(archive, page)
+			p, err := last(cmd.Context(), arguments[0], archive, page)
 			if err = errors.Join(err, archive.Close()); err != nil {
 				return err
 			}
@@ -78,9 +81,12 @@ the moment does not rest on the clock of this machine. Without URL nothing else 
 func stamp(cmd *cobra.Command, authority, dir string) error {
 	if u, err := url.Parse(authority); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return config.Usage("--timestamp %s: want an http or https URL", authority)
+	} else if strings.HasPrefix(dir, bucket.Scheme) {
+		return config.Usage("--timestamp: give the folders of the slaves; what they get comes to %s with their next "+
+			"file", dir)
 	}
 	from := proof.Path(filepath.Join(dir, "warc"))
-	if names, err := proof.Logs(from); err != nil || len(names) == 0 {
+	if names, err := proof.Logs(proof.Disk(from)); err != nil || len(names) == 0 {
 		return config.Usage("%s has no log of its archive: nothing was archived there", dir)
 	}
 	a := proof.Authority{URL: authority, Client: http.DefaultClient}
@@ -91,8 +97,24 @@ func stamp(cmd *cobra.Command, authority, dir string) error {
 	return err
 }
 
+// logs are those of an archive.
+func logs(ctx context.Context, address string, archive *captures.Archive) (proof.Home, error) {
+	if !strings.HasPrefix(address, bucket.Scheme) {
+		return proof.Disk(proof.Path(archive.Dir())), nil
+	}
+	where, err := config.FindBucket(address)
+	if err != nil {
+		return nil, err
+	}
+	there, err := bucket.OpenLogs(ctx, where)
+	if err != nil {
+		return nil, err
+	}
+	return proof.Stand(there)
+}
+
 // last proves the last capture of a page that is in a finished file.
-func last(archive *captures.Archive, page weburl.URL) (*proof.Proof, error) {
+func last(ctx context.Context, address string, archive *captures.Archive, page weburl.URL) (*proof.Proof, error) {
 	archive.Finished()
 	var newest cdxj.Entry
 	if err := archive.Captures(page, func(e cdxj.Entry) bool { newest = e; return true }); err != nil {
@@ -101,7 +123,11 @@ func last(archive *captures.Archive, page weburl.URL) (*proof.Proof, error) {
 	if newest.URL == "" {
 		return nil, fmt.Errorf("%s: %w", page, captures.ErrNotArchived)
 	}
-	p, err := proof.Prove(proof.Path(archive.Dir()), newest.Filename, newest.Offset)
+	from, err := logs(ctx, address, archive)
+	if err != nil {
+		return nil, err
+	}
+	p, err := proof.Prove(from, newest.Filename, newest.Offset)
 	if err != nil {
 		return nil, fmt.Errorf("capture of %s at %s: %w", newest.URL, newest.At.UTC().Format(time.RFC3339), err)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ const (
 )
 
 // keptFile is where a checkpoint goes when a newer one takes its place.
-func keptFile(size int64) string { return filepath.Join(checkpoints, fmt.Sprint(size)) }
+func keptFile(size int64) string { return path.Join(checkpoints, fmt.Sprint(size)) }
 
 // Path is the folder of the logs of an archive, beside that of its WARC files.
 func Path(archive string) string {
@@ -140,7 +141,7 @@ func Mend(o Options, rewritten []string) (mended []string, err error) {
 		return nil, err
 	}
 	seen := map[string]bool{}
-	if err := (&files{l.dir, l.last.Size}).groups(func(g group) bool {
+	if err := l.files().groups(func(g group) bool {
 		_, gone := os.Stat(filepath.Join(o.Archive, g.file))
 		lost := errors.Is(gone, fs.ErrNotExist) && g.end > g.begin+1
 		if !seen[g.file] && (lost || slices.Contains(rewritten, g.file)) {
@@ -163,14 +164,14 @@ func Mend(o Options, rewritten []string) (mended []string, err error) {
 // them in a file was not stored by its archivist. A log that is damaged has none.
 func Lengths(dir string) map[string]int64 {
 	lengths := map[string]int64{}
-	names, _ := Logs(dir)
+	home := Disk(dir)
+	names, _ := Logs(home)
 	for _, name := range names {
-		log := filepath.Join(dir, name)
-		last, err := ReadCheckpoint(filepath.Join(log, checkpointFile))
+		last, err := checkpoint(home, name, checkpointFile)
 		if err != nil {
 			continue
 		}
-		f := files{log, last.Size}
+		f := files{home, name, last.Size}
 		_ = f.groups(func(g group) bool {
 			if _, later := lengths[g.file]; !later {
 				lengths[g.file] = g.bytes
@@ -209,6 +210,9 @@ func (l *Log) takeKey() (public string, err error) {
 	return public, nil
 }
 
+// files are its tiles on the disk.
+func (l *Log) files() *files { return &files{Disk(l.o.Dir), l.key.Name(), l.last.Size} }
+
 // load reads what the newest checkpoint names. A log without one is empty.
 func (l *Log) load(public string) error {
 	if err := warc.MakeDir(filepath.Join(l.dir, checkpoints)); err != nil {
@@ -233,7 +237,7 @@ func (l *Log) load(public string) error {
 		return errors.New("its checkpoint is by another key")
 	}
 	l.last, l.text = c, nil
-	f := files{l.dir, l.last.Size}
+	f := l.files()
 	if l.tree, err = f.load(l.last); err != nil {
 		return err
 	}
@@ -249,7 +253,7 @@ func (l *Log) load(public string) error {
 // missing are the finished files that are not logged, by name.
 func (l *Log) missing() (names []string, err error) {
 	known := map[string]bool{}
-	f := files{l.dir, l.last.Size}
+	f := l.files()
 	if err := f.groups(func(g group) bool { known[g.file] = true; return true }); err != nil {
 		return nil, err
 	}

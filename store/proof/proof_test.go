@@ -99,7 +99,7 @@ func (a *archive) close() {
 // check returns what is wrong.
 func (a *archive) check(since *Checkpoint) (faults []string) {
 	a.t.Helper()
-	_, err := Check(a.proof(), Folder(a.folder()), since, func(uint64, uint64) {},
+	_, err := Check(Disk(a.proof()), Folder(a.folder()), since, func(uint64, uint64) {},
 		func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) })
 	if err != nil {
 		a.t.Fatal(err)
@@ -109,7 +109,7 @@ func (a *archive) check(since *Checkpoint) (faults []string) {
 
 func (a *archive) newest() *Checkpoint {
 	a.t.Helper()
-	names, err := Logs(a.proof())
+	names, err := Logs(Disk(a.proof()))
 	if err != nil || len(names) != 1 {
 		a.t.Fatal(names, err)
 	}
@@ -128,7 +128,7 @@ func (a *archive) newest() *Checkpoint {
 func (a *archive) text() string {
 	a.t.Helper()
 	c := a.newest()
-	f := files{filepath.Join(a.proof(), c.Log), c.Size}
+	f := files{Disk(a.proof()), c.Log, c.Size}
 	var all []byte
 	for n := int64(0); n*perTile < c.Size; n++ {
 		lines, err := f.leaves(n)
@@ -501,7 +501,7 @@ func TestARecordIsProvedWithoutTheArchive(t *testing.T) {
 		if l.IsEnd || l.Offset > 9000 && l.Offset%7 != 0 {
 			continue
 		}
-		p, err := Prove(a.proof(), l.File, l.Offset)
+		p, err := Prove(Disk(a.proof()), l.File, l.Offset)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -549,10 +549,10 @@ func TestARecordIsProvedWithoutTheArchive(t *testing.T) {
 			t.Errorf("%v: %v", c.ok, err)
 		}
 	}
-	if _, err := Prove(a.proof(), p.Leaf.File, p.Leaf.Offset+1); !errors.Is(err, ErrNotLogged) {
+	if _, err := Prove(Disk(a.proof()), p.Leaf.File, p.Leaf.Offset+1); !errors.Is(err, ErrNotLogged) {
 		t.Error(err)
 	}
-	if _, err := Prove(a.proof(), "HENRO-2.warc.gz", 0); !errors.Is(err, ErrNotLogged) {
+	if _, err := Prove(Disk(a.proof()), "HENRO-2.warc.gz", 0); !errors.Is(err, ErrNotLogged) {
 		t.Error(err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+	"path"
 	"sort"
 	"strconv"
 	"strings"
@@ -37,15 +37,15 @@ type Proof struct {
 	Checkpoint *Checkpoint
 }
 
-// Prove looks for a record in the logs of a folder, by its WARC file and where it begins. It proves it by the earliest
+// Prove looks for a record in logs, by its WARC file and where it begins. It proves it by the earliest
 // checkpoint with a timestamp, or by the newest.
-func Prove(dir, file string, offset int64) (*Proof, error) {
-	names, err := Logs(dir)
+func Prove(from Home, file string, offset int64) (*Proof, error) {
+	names, err := Logs(from)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		p, err := proveIn(filepath.Join(dir, name), file, offset)
+		p, err := proveIn(from, name, file, offset)
 		if err != nil {
 			return nil, fmt.Errorf("log %s: %w", name, err)
 		}
@@ -56,12 +56,12 @@ func Prove(dir, file string, offset int64) (*Proof, error) {
 	return nil, fmt.Errorf("the record at %d of %s %w", offset, file, ErrNotLogged)
 }
 
-func proveIn(dir, file string, offset int64) (*Proof, error) {
-	c, err := ReadCheckpoint(filepath.Join(dir, checkpointFile))
+func proveIn(from Home, log, file string, offset int64) (*Proof, error) {
+	c, err := checkpoint(from, log, checkpointFile)
 	if err != nil {
 		return nil, err
 	}
-	f := &files{dir, c.Size}
+	f := &files{from, log, c.Size}
 	var in group
 	if err := f.groups(func(g group) bool { in = g; return g.file != file }); err != nil || in.file != file {
 		return nil, err
@@ -83,16 +83,16 @@ func proveIn(dir, file string, offset int64) (*Proof, error) {
 		return nil, err
 	}
 	p.Line = p.Leaf.Append(nil)
-	for _, size := range stamped(dir) {
+	for _, size := range stamped(from, log) {
 		if size <= p.Index || size > c.Size {
 			continue
 		}
-		from := filepath.Join(dir, keptFile(size))
+		name := keptFile(size)
 		if size == c.Size {
-			from = filepath.Join(dir, checkpointFile)
+			name = checkpointFile
 		}
-		if p.Checkpoint, err = ReadCheckpoint(from); err == nil {
-			p.Stamp, err = readBounded(filepath.Join(dir, stampFile(size)), maxStamp)
+		if p.Checkpoint, err = checkpoint(from, log, name); err == nil {
+			p.Stamp, err = from.Read(path.Join(log, stampFile(size)), maxStamp)
 		}
 		if err != nil {
 			return nil, err
@@ -240,10 +240,10 @@ func ReadProof(file string) (*Proof, error) {
 }
 
 // stamped are the sizes of the checkpoints with a timestamp, ascending.
-func stamped(dir string) (sizes []int64) {
-	entries, _ := os.ReadDir(filepath.Join(dir, checkpoints)) // without timestamps there are none
-	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), stampSuffix)
+func stamped(from Home, log string) (sizes []int64) {
+	names, _ := from.Names(path.Join(log, checkpoints)) // without timestamps there are none
+	for _, name := range names {
+		name, ok := strings.CutSuffix(name, stampSuffix)
 		if size, err := strconv.ParseInt(name, 10, 64); ok && err == nil {
 			sizes = append(sizes, size)
 		}

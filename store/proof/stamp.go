@@ -196,14 +196,15 @@ func (a *Authority) stamp(ctx context.Context, note []byte) (answer []byte, err 
 // Stamp has the newest checkpoint of each log in a folder stamped that has no timestamp. It may run beside the process
 // that writes the log.
 func (a *Authority) Stamp(ctx context.Context, dir string) (done []*Checkpoint, err error) {
-	names, err := Logs(dir)
+	home := Disk(dir)
+	names, err := Logs(home)
 	for _, name := range names {
 		log := filepath.Join(dir, name)
-		if unbegun(log) {
+		if unbegun(home, name) {
 			continue
 		}
-		c, bad := ReadCheckpoint(filepath.Join(log, checkpointFile))
-		if bad != nil || slices.Contains(stamped(log), c.Size) {
+		c, bad := checkpoint(home, name, checkpointFile)
+		if bad != nil || slices.Contains(stamped(home, name), c.Size) {
 			err = errors.Join(err, bad)
 			continue
 		}

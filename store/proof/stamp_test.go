@@ -115,7 +115,7 @@ func TestACheckpointGetsItsTimestamp(t *testing.T) {
 	a.file(30, true)
 	a.close()
 	a.wants(a.check(at))
-	p, err := Prove(a.proof(), name, 0)
+	p, err := Prove(Disk(a.proof()), name, 0)
 	if err != nil || p.Checkpoint.Size != at.Size || !bytes.Equal(p.Stamp, answer) {
 		t.Fatalf("a record is not proved by the earliest checkpoint with a timestamp: %+v %v", p, err)
 	}

@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"path"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -85,7 +82,7 @@ func (t *tree) root() tlog.Hash {
 
 // hashTile is the path of a tile of hashes below the folder of its log, of width hashes.
 func hashTile(level int, n int64, width int) string {
-	return filepath.FromSlash(tlog.Tile{H: height, L: level, N: n, W: width}.Path())
+	return tlog.Tile{H: height, L: level, N: n, W: width}.Path()
 }
 
 // leafTile is that of a tile of leaves, which are lines of text.
@@ -96,16 +93,17 @@ func width(size int64, level int, n int64) int {
 	return int(min(max(size>>(height*level)-n*perTile, 0), perTile))
 }
 
-// files are the tiles of a log of a size, in a folder.
+// files are the tiles of a log of a size.
 type files struct {
-	dir  string
+	home Home
+	log  string
 	size int64
 }
 
 // hashes reads a tile.
 func (f *files) hashes(level int, n int64) ([]tlog.Hash, error) {
 	w := width(f.size, level, n)
-	data, err := readBounded(filepath.Join(f.dir, hashTile(level, n, w)), perTile*tlog.HashSize)
+	data, err := f.home.Read(path.Join(f.log, hashTile(level, n, w)), perTile*tlog.HashSize)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +120,7 @@ func (f *files) hashes(level int, n int64) ([]tlog.Hash, error) {
 // leaves reads a tile of leaves, each with the end of its line.
 func (f *files) leaves(n int64) ([][]byte, error) {
 	w := width(f.size, 0, n)
-	data, err := readBounded(filepath.Join(f.dir, leafTile(n, w)), perTile*maxLeaf)
+	data, err := f.home.Read(path.Join(f.log, leafTile(n, w)), perTile*maxLeaf)
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +129,16 @@ func (f *files) leaves(n int64) ([][]byte, error) {
 		return nil, fmt.Errorf("has %d lines, not %d", len(lines)-1, w)
 	}
 	return lines[:w], nil
+}
+
+// tile is the beginning of a tile of hashes, or, below level 0, of leaves.
+func (f *files) tile(level int, n int64, w int) ([]byte, error) {
+	if level < 0 {
+		lines, err := f.leaves(n)
+		return bytes.Join(lines[:min(w, len(lines))], nil), err
+	}
+	hashes, err := f.hashes(level, n)
+	return joined(hashes[:min(w, len(hashes))]), err
 }
 
 // leaf reads one leaf.
@@ -213,27 +221,4 @@ func (f *files) load(c *Checkpoint) (*tree, error) {
 		return nil, errors.New("its tiles do not fit its checkpoint; henro check says which")
 	}
 	return t, nil
-}
-
-// readBounded reads a small file.
-func readBounded(path string, most int) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, unnamed(err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
-	if err == nil && len(data) > most {
-		err = fmt.Errorf("is longer than %d bytes", most)
-	}
-	return data, err
-}
-
-// unnamed is an error of a file without its path, which stands before it.
-func unnamed(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
 }

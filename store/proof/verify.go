@@ -2,6 +2,7 @@ package proof
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -66,16 +68,16 @@ func (f Folder) Bytes() (all uint64) {
 	return all
 }
 
-// Check compares the logs in a folder with their checkpoints, and the WARC files of an archive with the logs. With
+// Check compares logs with their checkpoints, and the WARC files of an archive with the logs. With
 // since, an earlier checkpoint, it looks whether the log goes on from that one, and whether what was logged by then is
 // still there. progress is told of bytes read. An error is one that is no fault of these files.
-func Check(dir string, archive Archive, since *Checkpoint, progress func(done, all uint64),
+func Check(from Home, archive Archive, since *Checkpoint, progress func(done, all uint64),
 	fault Fault) ([]Checked, error) {
-	names, err := Logs(dir)
+	names, err := Logs(from)
 	if err != nil {
 		return nil, err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return unbegun(filepath.Join(dir, name)) })
+	names = slices.DeleteFunc(names, func(name string) bool { return unbegun(from, name) })
 	if since != nil && !slices.Contains(names, since.Log) {
 		fault("proof: the log %s of the earlier checkpoint is not here: it was removed, or this is another archive",
 			since.Log)
@@ -83,12 +85,12 @@ func Check(dir string, archive Archive, since *Checkpoint, progress func(done, a
 	done, all := uint64(0), archive.Bytes()
 	checked := make([]Checked, len(names))
 	for i, name := range names {
-		c := &check{archive: archive, dir: filepath.Join(dir, name), fault: fault,
+		c := &check{archive: archive, home: from, log: name, fault: fault,
 			progress: func(bytes uint64) { done += bytes; progress(min(done, all), all) }}
 		if since != nil && since.Log == name {
 			c.since = since
 		}
-		if err := c.log(); err != nil {
+		if err := c.run(); err != nil {
 			return nil, err
 		}
 		checked[i] = c.Checked
@@ -97,31 +99,24 @@ func Check(dir string, archive Archive, since *Checkpoint, progress func(done, a
 }
 
 // unbegun reports that a log has no checkpoint yet: its process died before the first.
-func unbegun(log string) bool {
-	_, err := os.Stat(filepath.Join(log, checkpointFile))
-	kept, _ := os.ReadDir(filepath.Join(log, checkpoints))
+func unbegun(from Home, log string) bool {
+	_, err := from.Read(path.Join(log, checkpointFile), maxNote)
+	kept, _ := from.Names(path.Join(log, checkpoints))
 	return errors.Is(err, fs.ErrNotExist) && len(kept) == 0
 }
 
-// Logs are the names of the logs in a folder.
-func Logs(dir string) (names []string, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for _, e := range entries {
-		if e.IsDir() && isLog(e.Name()) {
-			names = append(names, e.Name())
-		}
-	}
-	return names, nil
+// Logs are the names of the logs.
+func Logs(from Home) (names []string, err error) {
+	names, err = from.Names("")
+	return slices.DeleteFunc(names, func(name string) bool { return !isLog(name) }), err
 }
 
 // check compares one log.
 type check struct {
 	Checked
 	archive  Archive
-	dir      string
+	home     Home
+	log      string
 	since    *Checkpoint
 	fault    Fault
 	progress func(bytes uint64)
@@ -138,39 +133,38 @@ type check struct {
 }
 
 // roots are those of the first leaves, by the tiles of hashes and by those of leaves.
-type roots struct{ said, is tlog.Hash }
-
-// name is the path of a file of the log, as it is said.
-func (c *check) name(path string) string {
-	return filepath.ToSlash(filepath.Join(filepath.Base(filepath.Dir(c.dir)), filepath.Base(c.dir), path))
+type roots struct {
+	said, is tlog.Hash
+	kept     bool // the checkpoint is here
 }
 
-func (c *check) checkpoint(path string) *Checkpoint {
-	text, err := readBounded(filepath.Join(c.dir, path), maxNote)
-	var p *Checkpoint
-	if err == nil {
-		p, err = ParseCheckpoint(text)
-	}
-	if err == nil && (p.Log != filepath.Base(c.dir) || string(p.Note) != string(text)) {
-		err = ErrCheckpoint
-	}
+// name is the path of a file of the log, as it is said.
+func (c *check) name(file string) string {
+	return path.Join(filepath.Base(c.home.String()), c.log, file)
+}
+
+func (c *check) checkpoint(file string) *Checkpoint {
+	p, err := checkpoint(c.home, c.log, file)
 	if err != nil {
-		c.fault("%s: %v", c.name(path), err)
+		c.fault("%s: %v", c.name(file), err)
 		return nil
 	}
 	return p
 }
 
-func (c *check) log() error {
-	c.Path = filepath.Join(c.dir, checkpointFile)
+func (c *check) run() error {
+	c.Path = c.home.String() + "/" + path.Join(c.log, checkpointFile)
 	newest := c.checkpoint(checkpointFile)
 	if newest == nil {
 		return nil
 	}
-	c.Checkpoint, c.files, c.roots = newest, &files{c.dir, newest.Size}, map[int64]*roots{newest.Size: {}}
+	c.Checkpoint, c.files = newest, &files{c.home, c.log, newest.Size}
+	c.roots = map[int64]*roots{newest.Size: {kept: true}}
 	kept := c.kept(newest)
 	if c.since != nil {
-		c.roots[c.since.Size] = &roots{}
+		if c.roots[c.since.Size] == nil {
+			c.roots[c.since.Size] = &roots{}
+		}
 		if c.since.Key != newest.Key {
 			c.fault("%s: is signed by another key than the earlier checkpoint", c.name(checkpointFile))
 		}
@@ -199,10 +193,13 @@ func (c *check) log() error {
 		return err
 	}
 	c.upper()
+	if c.home.Keeps() {
+		c.grown(kept)
+	}
 	c.judge(newest, kept)
-	for _, size := range stamped(c.dir) {
+	for _, size := range stamped(c.home, c.log) {
 		at := slices.IndexFunc(append(kept, newest), func(p *Checkpoint) bool { return p.Size == size })
-		answer, err := readBounded(filepath.Join(c.dir, stampFile(size)), maxStamp)
+		answer, err := c.home.Read(path.Join(c.log, stampFile(size)), maxStamp)
 		if err == nil && at < 0 {
 			err = fmt.Errorf("%w: that is not here", ErrStamp)
 		} else if err == nil {
@@ -218,12 +215,12 @@ func (c *check) log() error {
 // kept are the earlier checkpoints that are here, by size.
 func (c *check) kept(newest *Checkpoint) []*Checkpoint {
 	var all []*Checkpoint
-	entries, err := os.ReadDir(filepath.Join(c.dir, checkpoints))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // those that should be there are named
-		c.fault("%s: %v", c.name(checkpoints), unnamed(err))
+	names, err := c.home.Names(path.Join(c.log, checkpoints))
+	if err != nil { // those that should be there are named
+		c.fault("%s: %v", c.name(checkpoints), err)
 	}
-	for _, e := range entries {
-		size, err := strconv.ParseInt(e.Name(), 10, 64)
+	for _, name := range names {
+		size, err := strconv.ParseInt(name, 10, 64)
 		if err != nil || size == newest.Size { // or a timestamp; or it was to be replaced
 			continue
 		}
@@ -234,7 +231,7 @@ func (c *check) kept(newest *Checkpoint) []*Checkpoint {
 		}
 		if p != nil {
 			all = append(all, p)
-			c.roots[size] = &roots{}
+			c.roots[size] = &roots{kept: true}
 		}
 	}
 	slices.SortFunc(all, func(a, b *Checkpoint) int { return cmp.Compare(a.Size, b.Size) })
@@ -281,7 +278,7 @@ func (c *check) leaves() error {
 			if err := c.leaf(n*perTile+int64(i), &leaf); err != nil {
 				return err
 			}
-			if at := n*perTile + int64(i) + 1; leaf.IsEnd && c.roots[at] == nil {
+			if at := n*perTile + int64(i) + 1; leaf.IsEnd && (c.roots[at] == nil || !c.roots[at].kept) {
 				c.fault("%s: is missing", c.name(keptFile(at)))
 			}
 		}
@@ -331,6 +328,29 @@ func (c *check) upper() {
 	for l := 1; l < top; l++ {
 		if len(c.said.levels[l]) > 0 {
 			c.compare(l, c.said.size>>(height*(l+1)), c.said.levels[l], c.is.levels[l])
+		}
+	}
+}
+
+// grown compares tiles that were not full with those that they have grown to.
+func (c *check) grown(kept []*Checkpoint) {
+	for _, p := range kept {
+		then := &files{c.home, c.log, p.Size}
+		for level := -1; level < top; level++ {
+			at := max(level, 0)
+			n := p.Size >> (height * (at + 1))
+			w := width(p.Size, at, n)
+			if w == 0 || w == width(c.files.size, at, n) {
+				continue
+			}
+			small, err := then.tile(level, n, w)
+			great, bad := c.files.tile(level, n, w)
+			if err == nil && bad == nil && !bytes.Equal(small, great) { // one that is bad is named elsewhere
+				err = errors.New("was altered: it is not the beginning of what it grew to")
+			}
+			if err != nil {
+				c.fault("%s: %v", c.name(hashTile(level, n, w)), err)
+			}
 		}
 	}
 }

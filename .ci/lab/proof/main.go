@@ -81,7 +81,7 @@ func code(arguments ...string) (int, []byte) {
 // logFaults are those that henro check says of the log of a crawl.
 func logFaults(dir string, since *proof.Checkpoint) (faults []string, err error) {
 	archive := filepath.Join(dir, "warc")
-	_, err = proof.Check(proof.Path(archive), proof.Folder(archive), since, func(uint64, uint64) {},
+	_, err = proof.Check(proof.Disk(proof.Path(archive)), proof.Folder(archive), since, func(uint64, uint64) {},
 		func(format string, values ...any) { faults = append(faults, fmt.Sprintf(format, values...)) })
 	return faults, err
 }
@@ -89,7 +89,7 @@ func logFaults(dir string, since *proof.Checkpoint) (faults []string, err error)
 // logOf is the folder of the log of a crawl, and its newest checkpoint.
 func logOf(dir string) (log string, newest *proof.Checkpoint, err error) {
 	from := proof.Path(filepath.Join(dir, "warc"))
-	names, err := proof.Logs(from)
+	names, err := proof.Logs(proof.Disk(from))
 	if err != nil || len(names) != 1 {
 		return "", nil, fmt.Errorf("%s: want one log: %q %v", from, names, err)
 	}

@@ -80,7 +80,7 @@ func prove(dir, to string) error {
 	var texts [][]byte
 	accepted, largest, stamped, byProgram := 0, 0, 0, 0
 	for i, e := range all {
-		p, err := proof.Prove(proof.Path(filepath.Join(dir, "warc")), e.Filename, e.Offset)
+		p, err := proof.Prove(proof.Disk(proof.Path(filepath.Join(dir, "warc"))), e.Filename, e.Offset)
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.URL, err)
 		}

@@ -68,7 +68,7 @@ func Check(dir string, since *proof.Checkpoint, progress Progress) (*Result, err
 		err = a.pages(dir, report.Stats.Visited)
 	}
 	if err == nil {
-		r.Logs, err = proof.Check(proof.Path(a.dir), proof.Folder(a.dir), since,
+		r.Logs, err = proof.Check(proof.Disk(proof.Path(a.dir)), proof.Folder(a.dir), since,
 			func(done, all uint64) { progress("log", done, all) },
 			func(format string, values ...any) { r.Altered++; a.note(format, values...) })
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,15 +19,19 @@ import (
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
 	"henro/store/fingerprint"
+	"henro/store/proof"
 )
 
 // Checked is what Check has read, and what of it is damaged.
 type Checked struct {
 	Files, Records int
-	Unlisted       int      // WARC files that the index of the bucket does not have
-	Unsealed       int      // WARC files without a seal, as an earlier henro brought them
-	Untabled       int      // WARC files whose captures are in no table
-	Elsewhere      int      // revisits that refer to captures that are not in the bucket
+	Unlisted       int // WARC files that the index of the bucket does not have
+	Unsealed       int // WARC files without a seal, as an earlier henro brought them
+	Untabled       int // WARC files whose captures are in no table
+	Elsewhere      int // revisits that refer to captures that are not in the bucket
+	Unlogged       int // WARC files that are in no log, of a bucket that has logs
+	Logs           []proof.Checked
+	Altered        int      // Problems that its logs show
 	Problems       []string // the first maxProblems
 	Count          int      // of all
 }
@@ -39,14 +44,21 @@ const Advice = "bring damaged files again from another copy; where only the inde
 
 // Check reads every object of an archive once, one WARC file at a time by way of a temporary folder: each record, each
 // line of the indexes beside the files and of the index of the bucket, which must lead to such a record, and what the
-// seals say. Nothing is written to the bucket. What it keeps are some 32 bytes a record.
-func Check(ctx context.Context, where Where, progress func(what string, done, all uint64)) (_ *Checked, err error) {
+// seals and the logs say. Nothing is written to the bucket. What it keeps are some 32 bytes a record. since is an
+// earlier checkpoint of a log, or nil.
+func Check(ctx context.Context, where Where, since *proof.Checkpoint,
+	progress func(what string, done, all uint64)) (_ *Checked, err error) {
 	dir, err := os.MkdirTemp("", "henro-check-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	b, err := Open(where, nil)
+	if err != nil {
+		return nil, err
+	}
+	there := b.Logs(ctx)
+	logs, err := proof.Stand(there) // before the list: what they name is there already
 	if err != nil {
 		return nil, err
 	}
@@ -58,13 +70,25 @@ func Check(ctx context.Context, where Where, progress func(what string, done, al
 	if err != nil {
 		return nil, err
 	}
-	c := &checking{b: b, dir: dir, objects: objects, tables: tables, indexes: map[string]bool{}}
+	c := &checking{b: b, dir: dir, objects: objects, tables: tables, indexes: map[string]bool{},
+		checked: map[string]bool{}, number: map[string]int32{}}
 	names := slices.Sorted(maps.Keys(objects))
 	for _, name := range names {
 		if _, is := warc.CutSuffix(name); is {
+			c.number[name] = int32(len(c.files))
 			c.files = append(c.files, name)
 			c.indexes[cdxj.Path(name)] = true
 		}
+	}
+	if c.Logs, err = proof.Check(logs, c, since, func(done, all uint64) { progress("log", done, all) },
+		func(format string, values ...any) { c.Altered++; c.note(format, values...) }); err == nil {
+		err = errors.Join(there.Failed(), c.failed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(c.Logs) > 0 {
+		c.Unlogged = len(c.files) - len(c.checked)
 	}
 	for i, name := range names {
 		if err := errors.Join(c.object(name), ctx.Err()); err != nil {
@@ -72,7 +96,7 @@ func Check(ctx context.Context, where Where, progress func(what string, done, al
 		}
 		progress("archive", uint64(i+1), uint64(len(names)))
 	}
-	if c.Files == 0 && len(c.Problems) == 0 {
+	if len(c.files) == 0 && len(c.Problems) == 0 {
 		return nil, fmt.Errorf("%v holds no WARC files", b)
 	}
 	c.once()
@@ -97,6 +121,7 @@ func (c *Checked) Print(out io.Writer) {
 		{c.Unlisted, "WARC files are not in the index of the bucket yet: henro check --repair takes them in"},
 		{c.Untabled, "WARC files are in no table of Parquet yet: henro check --repair writes it"},
 		{c.Unsealed, "WARC files have no seal, so that nothing says which bytes they had when they were brought"},
+		{c.Unlogged, "WARC files are in no log of the bucket"},
 		{c.Elsewhere, "revisits refer to captures that are not in the bucket"},
 	} {
 		if some.n > 0 {
@@ -113,8 +138,11 @@ type checking struct {
 	objects map[string]Object
 	tables  map[string]Object
 
-	files    []string        // WARC files
-	indexes  map[string]bool // that belong to one
+	files    []string         // WARC files
+	number   map[string]int32 // of them
+	checked  map[string]bool  // those that are
+	failed   error            // of the store
+	indexes  map[string]bool  // that belong to one
 	records  []record
 	captures []uint64    // fingerprints of URL and moment
 	lines    []uint64    // fingerprints of what indexes list, with its place
@@ -141,7 +169,14 @@ func has(sorted []uint64, one uint64) bool {
 // object checks a WARC file with its index, and whether what belongs to one has it. An error is about the store.
 func (c *checking) object(name string) error {
 	if _, is := warc.CutSuffix(name); is {
-		return c.file(name)
+		if c.checked[name] { // beside its log
+			return nil
+		}
+		path, err := c.file(name)
+		if err = errors.Join(err, os.Remove(path)); errors.Is(err, ErrChanged) {
+			return nil
+		}
+		return err
 	}
 	of, sealed := strings.CutSuffix(name, SealSuffix)
 	if sealed && c.objects[of].Name == "" || strings.HasSuffix(name, cdxj.Suffix) && !c.indexes[name] {
@@ -175,40 +210,77 @@ func (c *checking) fetch(o Object) (path, sum string, err error) {
 	return path, hex.EncodeToString(hash.Sum(nil)), errors.Join(err, f.Close())
 }
 
-func (c *checking) file(name string) (err error) {
-	c.Files++
-	sums := map[string]string{}
-	var paths []string
-	defer func() {
-		for _, path := range paths {
-			err = errors.Join(err, os.Remove(path))
-		}
-	}()
-	for _, part := range []string{name, cdxj.Path(name)} {
-		o, there := c.objects[part]
-		if !there {
-			c.note("%s: it has no index", name)
-			continue
-		}
-		path, sum, err := c.fetch(o)
-		if errors.Is(err, ErrChanged) {
-			c.note("%s: %v", part, err)
-			return nil
-		} else if err != nil {
-			return err
-		}
-		paths, sums[part] = append(paths, path), sum
+// Holds is true of every file: what a log names is in the bucket before the log is.
+func (c *checking) Holds(string) bool { return true }
+
+// Bytes are those of all WARC files.
+func (c *checking) Bytes() (all uint64) {
+	for _, name := range c.files {
+		all += uint64(c.objects[name].Size)
 	}
-	listed, err := c.walk(paths[0], name)
+	return all
+}
+
+// Open opens a WARC file for its log, and checks it on the way: so it is read once.
+func (c *checking) Open(name string) (io.ReadSeekCloser, int64, error) {
+	if _, is := c.number[name]; !is {
+		return nil, 0, fs.ErrNotExist
+	}
+	path, err := c.file(name)
+	if err != nil {
+		if !errors.Is(err, ErrChanged) && c.failed == nil {
+			c.failed = err
+		}
+		return nil, 0, err
+	}
+	f, err := os.Open(path)
+	return temporary{f}, c.objects[name].Size, err
+}
+
+// temporary is a file that is removed when it is closed.
+type temporary struct{ *os.File }
+
+func (t temporary) Close() error { return errors.Join(t.File.Close(), os.Remove(t.Name())) }
+
+// file checks a WARC file, once, and returns where its copy is. An error is about the store, but for ErrChanged.
+func (c *checking) file(name string) (string, error) {
+	path, sum, err := c.fetch(c.objects[name])
+	if c.checked[name] {
+		return path, err
+	}
+	c.checked[name] = true
+	c.Files++
+	if errors.Is(err, ErrChanged) {
+		c.note("%s: %v", name, err)
+	}
+	if err != nil {
+		return path, err
+	}
+	sums := map[string]string{name: sum}
+	listed, err := c.walk(path, name)
 	if err != nil {
 		c.note("%s: %v", name, err)
 	}
-	if len(paths) > 1 {
-		if err := Indexed(paths[1], name, listed); err != nil {
+	if o, there := c.objects[cdxj.Path(name)]; !there {
+		c.note("%s: it has no index", name)
+	} else if err := c.indexOf(o, name, listed, sums); errors.Is(err, ErrChanged) {
+		c.note("%s: %v", o.Name, err)
+	} else if err != nil {
+		return path, err
+	}
+	return path, c.sealed(name, sums)
+}
+
+// indexOf compares the index of a WARC file with what it should list.
+func (c *checking) indexOf(o Object, name string, listed map[int64]uint64, sums map[string]string) error {
+	path, sum, err := c.fetch(o)
+	if err == nil {
+		sums[o.Name] = sum
+		if err := Indexed(path, name, listed); err != nil {
 			c.note("%s: %v", name, err)
 		}
 	}
-	return c.sealed(name, sums)
+	return errors.Join(err, os.Remove(path))
 }
 
 // sealed compares digests with the seal.
@@ -243,7 +315,7 @@ func (c *checking) walk(path, name string) (listed map[int64]uint64, err error) 
 	defer f.Close()
 	listed = map[int64]uint64{}
 	walked, err := warc.Walk(f, func(r *warc.Entry) error {
-		c.records = append(c.records, record{fingerprint.URL(r.Header.Get("WARC-Record-ID")), int32(c.Files - 1)})
+		c.records = append(c.records, record{fingerprint.URL(r.Header.Get("WARC-Record-ID")), c.number[name]})
 		to, refers := RefersTo(r)
 		e, ok, err := cdxj.Of(r, name)
 		if err != nil || !ok {

@@ -31,8 +31,11 @@ type s3 struct {
 	at    time.Time
 }
 
+// newS3At is when it is begun.
+var newS3At = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+
 func newS3(t *testing.T) *s3 {
-	s := &s3{at: time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)}
+	s := &s3{at: newS3At}
 	s.left.Store(1 << 40)
 	s.Backend = s3mem.New(s3mem.WithTimeSource(s))
 	if err := s.CreateBucket("archive"); err != nil {

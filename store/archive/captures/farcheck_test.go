@@ -90,7 +90,7 @@ func TestWhatIsWrongInABucketIsFound(t *testing.T) {
 			}
 			c.damage(t, s, dir)
 			before := s.requests.Load()
-			got, err := bucket.Check(t.Context(), s.where, func(string, uint64, uint64) {})
+			got, err := bucket.Check(t.Context(), s.where, nil, func(string, uint64, uint64) {})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -28,7 +28,7 @@ const (
 // what is not logged yet.
 func Parts(archive string) (parts []wacz.Other, err error) {
 	dir := proof.Path(archive)
-	names, err := proof.Logs(dir)
+	names, err := proof.Logs(proof.Disk(dir))
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +64,9 @@ func Check(p *wacz.Package, since *proof.Checkpoint, progress func(done, all uin
 	if err := unpack(p, parts, dir); err != nil {
 		return nil, err
 	}
-	checked, err = proof.Check(dir, archive{p}, since, progress, fault)
+	checked, err = proof.Check(proof.Disk(dir), archive{p}, since, progress, fault)
 	for i := range checked {
-		checked[i].Path = filepath.Base(filepath.Dir(checked[i].Path))
+		checked[i].Path = path.Base(path.Dir(checked[i].Path))
 	}
 	return checked, err
 }
