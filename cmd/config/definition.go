@@ -77,6 +77,21 @@ func (c *Crawl) Define(flags *pflag.FlagSet, follow bool, say func(line string))
 	return nil
 }
 
+// Recall completes settings by those that the crawl in a directory keeps, for who looks at them.
+func Recall(flags *pflag.FlagSet, dir string) error {
+	d, err := reading.ReadDefinition(dir)
+	if err != nil {
+		return err
+	}
+	s := settling{d, true, nil}
+	flags.VisitAll(func(f *pflag.Flag) {
+		if d.Given[f.Name] != nil && !f.Changed && err == nil {
+			err = s.settle(f)
+		}
+	})
+	return err
+}
+
 // strangers are the files of a directory in which no crawl has left anything. Hidden ones do not count, nor do those
 // that people put there for a crawl or that a disk begins with.
 func strangers(dir string) (names []string) {

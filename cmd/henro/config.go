@@ -14,11 +14,15 @@ func newConfigCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "config [flags of any program]", Short: "Print the settings in force, and where each comes from",
 		Long: `Print the settings that henro, henro-master and henro-slave would run with here, and where each comes
-from: a flag, the environment, henro.yaml or the default. The output is a henro.yaml itself.`,
+from: a flag, the environment, henro.yaml, the crawl in the directory or the default. The output is a henro.yaml
+itself.`,
 		Example: "  henro config --set   # only what is not a default",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := config.Load(flags, run.Config, config.Settings()); err != nil {
+				return err
+			}
+			if err := config.Recall(flags, flags.Lookup("dir").Value.String()); err != nil {
 				return err
 			}
 			return config.PrintInForce(cmd.OutOrStdout(), flags,

@@ -96,8 +96,8 @@ func (s *signs) byDeeds(u *url.URL, does uint64, size int, asked bool) Kind {
 		return LogIn
 	case script && (s.failed || does&setsCookie != 0 && does&goesOn != 0):
 		return Challenge
-	case s.failed && does&setsCookie != 0 && does&goesOn != 0: // it lets in who keeps the cookie
-		return Challenge
+	case s.failed && (does&setsCookie != 0 && does&goesOn != 0 || size == 0 && (does&scripts != 0 || status == 202)):
+		return Challenge // it lets in who keeps the cookie, or proves something in frames, or comes again
 	case status == 429:
 		return RateLimit
 	case size <= sentence && s.leadsBack(u) && named(u, LogIn):

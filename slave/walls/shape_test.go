@@ -71,6 +71,20 @@ func TestAWallIsKnownByItsShape(t *testing.T) {
 		{"a thread, to be answered by members", page("<h1>Oak</h1><form><input type=password></form>" +
 			"<p>You must be logged in to reply.</p>" + site), None},
 		{"what members read", page("<form><input type=password></form><p>You must be logged in.</p>"), LogIn},
+		{"frames that prove something", page("<script src=/x></script><iframe src=/y></iframe>",
+			status(428)), Challenge},
+		{"accepted, and nothing said", page("<meta http-equiv=refresh content='1;/x'>",
+			status(202)), Challenge},
+		{"denied to who is not logged in", page("<title>Login required</title><p>Please log in to view it.</p>"+site,
+			status(403)), LogIn},
+		{"denied to all", page("<title>Members</title><p>Please log in to view it.</p>"+site, status(403)), None},
+		{"about domains that are sold", page("<title>Domain kaufen</title><p>Diese Domain steht zum Verkauf: so " +
+			"liest, " +
+			"wer eine der kurzen sucht, die fast alle vergeben sind. Der Preis ist selten das letzte Wort, und wer " +
+			"wartet, zahlt oft weniger.</p>"), None},
+		{"the domain is sold", page("<p>Diese Domain steht zum Verkauf. Wer sie will, fragt bei uns an, und wir "+
+			"nennen einen Preis, der für example.org angemessen ist; er ist selten das letzte Wort. Domain kaufen</p>",
+			at("https://example.org/")), Parked},
 		{"a form beside what the page is for", page("<h1>Regatta</h1><form><input type=password></form>" +
 			site), None},
 		{"a form and a way to one page", page("<h1>Regatta</h1><form><input type=password></form><a href=/a>a</a>"),

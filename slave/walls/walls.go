@@ -240,7 +240,7 @@ func (s *signs) count(k Kind) (n int) {
 			n++
 		}
 	}
-	if !titled && !marked && !spare {
+	if !titled && !marked && !spare || k == Parked && !marked && s.speaksOfDomains() {
 		return 0
 	}
 	return n
@@ -271,6 +271,11 @@ func (s *signs) atConsent() bool {
 	return err == nil && named(u, Consent)
 }
 
+// speaksOfDomains reports more than a sentence about a domain that is not the page's own, and to which nothing led.
+func (s *signs) speaksOfDomains() bool {
+	return !s.page.Redirected && len(s.page.Document.Text) > sentence && !s.namesHost()
+}
+
 // namesHost reports that title or text name the page's own host, as parked domains do.
 func (s *signs) namesHost() bool {
 	u, err := url.Parse(s.page.URL)
@@ -287,12 +292,11 @@ func (s *signs) isLogIn() bool {
 		return false
 	}
 	form, marked := s.inBody().of(LogIn, widgets) > 0, s.body.of(LogIn, marks) > 0
-	status, redirected := s.page.Status, s.page.Redirected
-	if !form && !marked && !redirected {
+	denied, redirected := s.page.Status == 401 || s.page.Status == 403, s.page.Redirected
+	if !form && !marked && !redirected && !denied {
 		return false
 	}
 	u, err := url.Parse(s.page.URL)
-	denied := status == 401 || status == 403
 	if err != nil || !redirected && !denied && named(u, LogIn) {
 		return false // of the last: it was asked for
 	}
@@ -301,6 +305,8 @@ func (s *signs) isLogIn() bool {
 	}
 	worded, bare := s.title.of(LogIn, titles) > 0, s.bare && len(s.page.Document.Text) <= sentence
 	switch {
+	case denied && worded && s.text.of(LogIn, says) > 0:
+		return true
 	case marked && (worded || redirected || bare), form && (worded || denied || s.text.of(LogIn, says) > 0):
 		return true
 	}

@@ -121,7 +121,7 @@ var rooms = map[string]int{
 	"slave/render/lenders": 178,
 	"slave/render/spoken":  86,
 	"slave/render/wanted":  83,
-	"slave/walls":          581,
+	"slave/walls":          585,
 	"slave/walls/alike":    121,
 	"store/proof":          2_237,
 	"store/proof/packed":   120,
