@@ -83,7 +83,10 @@ func with(url, more string) string {
 
 // cut parts a URL from what Make put behind it.
 func cut(url string) (bare, packed string, is bool) {
-	i := strings.Index(url, mark)
+	i := -1
+	if strings.IndexByte(url, '?') >= 0 || strings.IndexByte(url, '&') >= 0 { // one byte is found sooner than many
+		i = strings.Index(url, mark)
+	}
 	if i < 1 || url[i-1] != '?' && url[i-1] != '&' {
 		return url, "", false
 	}

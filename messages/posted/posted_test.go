@@ -146,3 +146,12 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// What it costs to see that a link names no request, as hardly any does.
+func BenchmarkIs(b *testing.B) {
+	for range b.N {
+		if Is("https://docs.example/guide/chapter/of-the-making-of-books.html") {
+			b.Fatal("it is one")
+		}
+	}
+}
