@@ -404,6 +404,7 @@ type FetchRules struct {
 	Near             bool                   `protobuf:"varint,48,opt,name=near,proto3" json:"near,omitempty"`                                 // the texts of pages are sketched, for near-duplicates
 	Browser          string                 `protobuf:"bytes,49,opt,name=browser,proto3" json:"browser,omitempty"`                            // which pages have their scripts run, in a browser: off or empty, auto, all
 	Render           []string               `protobuf:"bytes,50,rep,name=render,proto3" json:"render,omitempty"`                              // regular expressions of pages whose scripts are run in any case
+	News             bool                   `protobuf:"varint,52,opt,name=news,proto3" json:"news,omitempty"`                                 // what differs from its last capture in learnt noise alone is told from what has changed
 	Behaviours       []*Header              `protobuf:"bytes,51,rep,name=behaviours,proto3" json:"behaviours,omitempty"`                      // name: hosts, as weburl.Patterns has them; value: the script that is run in their pages
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -661,6 +662,13 @@ func (x *FetchRules) GetRender() []string {
 		return x.Render
 	}
 	return nil
+}
+
+func (x *FetchRules) GetNews() bool {
+	if x != nil {
+		return x.News
+	}
+	return false
 }
 
 func (x *FetchRules) GetBehaviours() []*Header {
@@ -1580,6 +1588,7 @@ type PageVisited struct {
 	RenderAfterNs    int64                  `protobuf:"varint,45,opt,name=render_after_ns,json=renderAfterNs,proto3" json:"render_after_ns,omitempty"`          // the scripts are to be run, once what the links name has come; 0: they are not
 	Unasked          bool                   `protobuf:"varint,46,opt,name=unasked,proto3" json:"unasked,omitempty"`                                             // the host was asked for nothing: it is the page that was archived before, looked at again
 	Rendered         bool                   `protobuf:"varint,48,opt,name=rendered,proto3" json:"rendered,omitempty"`                                           // the scripts were run: the links are those of the page as it is shown
+	Noise            bool                   `protobuf:"varint,49,opt,name=noise,proto3" json:"noise,omitempty"`                                                 // it differs from its last capture in learnt noise alone, or in what its reader does not want to know
 	Finding          []byte                 `protobuf:"bytes,47,opt,name=finding,proto3" json:"finding,omitempty"`                                              // what that showed of pages like this one, as package living marshals it
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -1912,6 +1921,13 @@ func (x *PageVisited) GetUnasked() bool {
 func (x *PageVisited) GetRendered() bool {
 	if x != nil {
 		return x.Rendered
+	}
+	return false
+}
+
+func (x *PageVisited) GetNoise() bool {
+	if x != nil {
+		return x.Noise
 	}
 	return false
 }
@@ -3014,7 +3030,7 @@ const file_messages_wire_proto_rawDesc = "" +
 	"NotLeading\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x12\n" +
-	"\x04boot\x18\x03 \x01(\tR\x04boot\"\x86\b\n" +
+	"\x04boot\x18\x03 \x01(\tR\x04boot\"\x9a\b\n" +
 	"\n" +
 	"FetchRules\x12\x1d\n" +
 	"\n" +
@@ -3052,7 +3068,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\tbot_agent\x18/ \x01(\tR\bbotAgent\x12\x12\n" +
 	"\x04near\x180 \x01(\bR\x04near\x12\x18\n" +
 	"\abrowser\x181 \x01(\tR\abrowser\x12\x16\n" +
-	"\x06render\x182 \x03(\tR\x06render\x12-\n" +
+	"\x06render\x182 \x03(\tR\x06render\x12\x12\n" +
+	"\x04news\x184 \x01(\bR\x04news\x12-\n" +
 	"\n" +
 	"behaviours\x183 \x03(\v2\r.henro.HeaderR\n" +
 	"behaviours\"J\n" +
@@ -3145,7 +3162,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x05rules\x18\x05 \x01(\v2\x13.henro.RulesVisitedR\x05rules\x120\n" +
 	"\bfinished\x18\x06 \x01(\v2\x14.henro.LeaseFinishedR\bfinished\x12\"\n" +
 	"\x04more\x18\a \x01(\v2\x0e.henro.LinkSetR\x04more\x12\x1a\n" +
-	"\bpressing\x18\b \x01(\bR\bpressing\"\xf1\t\n" +
+	"\bpressing\x18\b \x01(\bR\bpressing\"\x87\n" +
+	"\n" +
 	"\vPageVisited\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\fR\bposition\x12\x1d\n" +
@@ -3195,7 +3213,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\bscripted\x18, \x01(\bR\bscripted\x12&\n" +
 	"\x0frender_after_ns\x18- \x01(\x03R\rrenderAfterNs\x12\x18\n" +
 	"\aunasked\x18. \x01(\bR\aunasked\x12\x1a\n" +
-	"\brendered\x180 \x01(\bR\brendered\x12\x18\n" +
+	"\brendered\x180 \x01(\bR\brendered\x12\x14\n" +
+	"\x05noise\x181 \x01(\bR\x05noise\x12\x18\n" +
 	"\afinding\x18/ \x01(\fR\afinding\"{\n" +
 	"\aLinkSet\x12\x12\n" +
 	"\x04urls\x18\x01 \x03(\tR\x04urls\x12\x14\n" +

@@ -52,6 +52,9 @@ type Options struct {
 
 	// Admit is admission.Rules.Admit of a slave in the master's own process; nil: there is no such rule.
 	Admit func(from, to string) bool
+	// Noise reports that a page that is not what it was differs from its last capture in nothing that its reader wants
+	// to know; body is HTML in UTF-8. nil: nobody does. Parsers ask it, all at once.
+	Noise func(url string, status int, body []byte) bool
 	// Colly is fetch.Options.Colly of a slave in the master's own process; nil: there are no callbacks.
 	Colly func(*colly.Collector)
 	// Fetched gets how long each visit took; nil: it is not wanted.

@@ -412,6 +412,8 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 	p.document.Scan(text, options)
 	d := &p.document
 	v.Title, v.Scripted = d.Title, d.Scripted
+	v.Noise = p.o.Noise != nil && m.rules.sent.News && len(m.visit.Task.GetDigest()) > 0 && !v.Unchanged &&
+		p.o.Noise(v.Url, r.Status, text)
 	if options.MaxText > 0 {
 		p.words(m)
 	}

@@ -64,6 +64,37 @@ func TestAFrameIsKeptBesideALinkToThePageInIt(t *testing.T) {
 	}
 }
 
+// Of a page that is known and is not what it was it is asked whether that is noise, where the crawl wants to know.
+func TestItIsAskedWhetherAChangeIsNoise(t *testing.T) {
+	body := []byte("<p>It is <b>noon</b>")
+	same := warc.Sum(body)
+	for _, c := range []struct {
+		sentence string
+		news     bool
+		digest   []byte // of the last capture
+		want     bool
+	}{
+		{"changed", true, make([]byte, 20), true},
+		{"as it was", true, same[:], false},
+		{"not known", true, nil, false},
+		{"of no interest", false, make([]byte, 20), false},
+	} {
+		p := &Parser{o: DefaultOptions()}
+		asked := ""
+		p.o.Noise = func(url string, status int, body []byte) bool {
+			asked = fmt.Sprintf("%s %d %s", url, status, body)
+			return true
+		}
+		m := answered(200, "", "", "", "text/html", body)
+		m.visit.Task = &messages.Task{Digest: c.digest}
+		m.rules.sent.News = c.news
+		p.page(m, &parsed{})
+		if m.visited.Noise != c.want || c.want != (asked == m.visited.Url+" 200 "+string(body)) {
+			t.Errorf("%s: noise %v, asked %q", c.sentence, m.visited.Noise, asked)
+		}
+	}
+}
+
 // A page of 1.6 MB that names 16 MB of links is kept with 4 MiB of them, and its rooms are not.
 func TestTheLinksOfALinkFarmAreBoundedInBytes(t *testing.T) {
 	body := []byte("<base href=/" + strings.Repeat("x", 320) + "/>")

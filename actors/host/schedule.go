@@ -402,7 +402,7 @@ func (s *schedule) time(page *store.Page, made *visitMade, known *prospect, anno
 // "now" would be read every time.
 func (s *schedule) changed(page *store.Page, made *visitMade, known *prospect) bool {
 	v := made.fact
-	if v.Unchanged {
+	if v.Unchanged || v.Noise {
 		return false
 	}
 	if lists(made.links) && page.SimHash != 0 && v.Simhash != 0 {

@@ -127,6 +127,29 @@ func TestThePageIsMadeByScriptsAsItsLastContentIs(t *testing.T) {
 	}
 }
 
+// Another payload whose news is none counts for the timetable as if nothing had changed, and is kept.
+func TestNoiseDoesNotCountForTheTimetable(t *testing.T) {
+	o := DefaultOptions()
+	o.Continuous = true
+	seen := func(noise bool) (store.Page, uint64) {
+		old := store.Page{URL: name + "/a", LastVisit: begun.Add(-aDay), Status: 200, Digest: [20]byte{1},
+			MainDigest: 1}
+		fact := &messages.PageVisited{Url: old.URL, Status: 200, Digest: make([]byte, 20), MainDigest: 2, Noise: noise}
+		s := scheduleOf(&o, politeness.Timetable{})
+		visits, totals := s.visited([]visitMade{{old: old, fact: fact, started: begun}}, 1)
+		return visits[0].Page, totals.Changed
+	}
+	news, changed := seen(false)
+	quiet, none := seen(true)
+	if changed != 1 || none != 0 || quiet.Timing.Interval <= news.Timing.Interval {
+		t.Errorf("%d and %d changes, due again after %v s and %v s", changed, none, news.Timing.Interval,
+			quiet.Timing.Interval)
+	}
+	if quiet.MainDigest != 2 || !quiet.CapturedAt.Equal(news.CapturedAt) {
+		t.Error("the next visit is compared with a capture before this one")
+	}
+}
+
 func TestRedirectsAreCountedAmongThePages(t *testing.T) {
 	var one, sum protocol.Totals
 	for _, status := range []uint32{200, 301, 308, 404} {

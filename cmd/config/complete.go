@@ -19,7 +19,7 @@ var words = map[string][]string{
 	"url-rules":  {"off", "learn", "apply"},
 	"sitemaps":   {"auto", "on", "off"},
 	"aliases":    {"off", "mark"},
-	"relief":     {"none", "stretch", "delay", "optimal", "freshness", "age", "template"},
+	"relief":     {"none", "stretch", "delay", "optimal", "news", "freshness", "age", "template"},
 	"estimator":  {"drift", "eq4", "eq4-cumulative"},
 	"frontier":   {"host", "ranked", "thesis", "thesis-whole"},
 	"order":      {"breadth", "inlinks", "opic"},

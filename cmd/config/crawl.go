@@ -142,8 +142,9 @@ func (c *Crawl) Register(f *pflag.FlagSet) {
 			"it --depth alone says what is reached)")
 	f.StringVar(&c.Relief, "relief", o.Hosts.Relief.String(),
 		"what is done when the pages of a host ask for more visits than it bears: none, stretch, delay, template, or "+
-			"shared out so that as many versions as possible are captured (optimal), as many pages as possible are as "+
-			"they are now (freshness) or no page falls far behind (age)")
+			"shared out so that as many versions as possible are captured (optimal), as many with news (news: what "+
+			"henro watch or --changes holds for noise is no change), as many pages as possible are as they are now "+
+			"(freshness) or no page falls far behind (age)")
 	c.Revisit = o.Hosts.Revisit
 	c.Revisit.Flags(f)
 	f.StringVar(&c.Near, "near", "off",
@@ -255,7 +256,8 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	o.Hosts.Continuous, o.Hosts.Retries, o.Hosts.RetryWait, o.Hosts.Patience, o.Hosts.PageBudget = c.Continuous,
 		c.Retries, c.retryWait(), c.Patience, c.PageBudget
 	o.Hosts.Revisit, o.Hosts.Relief = c.Revisit, politeness.Optimal
-	if err := o.Hosts.Revisit.Objective.Set(c.Relief); err != nil {
+	o.Fetch.News = c.Relief == "news"
+	if err := o.Hosts.Revisit.Objective.Set(c.Relief); err != nil && !o.Fetch.News {
 		if o.Hosts.Relief, err = politeness.ParseRelief(c.Relief); err != nil {
 			return o, Usage("--relief: %v", err)
 		}

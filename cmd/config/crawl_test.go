@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"henro/actors/politeness"
 	"henro/actors/revisit"
 	"henro/cmd/config"
 	"henro/master"
@@ -44,6 +45,12 @@ func TestEverySettingOfTheTimetableIsReachable(t *testing.T) {
 	}
 	if o, err = crawlOptions(t, ""); err != nil || o.Hosts.Revisit != revisit.DefaultOptions() {
 		t.Errorf("without settings: %+v, %v", o.Hosts.Revisit, err)
+	}
+	for relief, news := range map[string]bool{"news": true, "optimal": false} {
+		if o, err = crawlOptions(t, "", "--relief="+relief); err != nil || o.Fetch.News != news ||
+			o.Hosts.Revisit.Objective != revisit.Versions || o.Hosts.Relief != politeness.Optimal {
+			t.Errorf("--relief %s: %v, %v, %v", relief, o.Fetch.News, o.Hosts.Relief, err)
+		}
 	}
 	for flag, want := range map[string]string{
 		"--revisit-min=30s":         "1m or more",

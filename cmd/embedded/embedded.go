@@ -37,7 +37,8 @@ type Settings struct {
 	Log   config.Log
 	Run   config.Run
 
-	Watched watchlist.List // nil: none is
+	Watched watchlist.List                                 // nil: none is
+	Noise   func(url string, status int, body []byte) bool // slave.Options.Noise
 }
 
 // Groups returns the flags, in the order in which people look for them.
@@ -77,7 +78,7 @@ func (s *Settings) Start(ctx context.Context, flags *pflag.FlagSet, seeds []read
 		return none, err
 	}
 	defer config.KeepLog(c.Log, o.Dir, "henro").Close()
-	o.Watched = s.Watched
+	o.Watched, c.Adjust = s.Watched, func(o *slave.Options) { o.Noise = s.Noise }
 	c.Options, c.Work, c.Seeds, c.Operator = o, s.Work, seeds, s.Crawl.Contact
 	status, err := c.Run(ctx, func(ctx context.Context, node *master.Node) error {
 		defer endpoint.Close()

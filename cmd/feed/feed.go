@@ -21,12 +21,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aymanbagabas/go-udiff"
 	"github.com/gofrs/flock"
 
 	"henro/cmd/telling"
 	"henro/cmd/watch"
-	"henro/slave/pagetext"
 	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/fsync"
@@ -116,6 +114,11 @@ func (f *Feed) Noise(out io.Writer) error { return watch.Noise(f.o.Dir, out) }
 // Teach notes what a reader says of a change: it is noise, or news.
 func (f *Feed) Teach(id string, noise bool, out io.Writer) error {
 	return f.watcher.TeachByID(f.o.Dir, id, noise, out)
+}
+
+// Quiet is watch.Watcher.Quiet.
+func (f *Feed) Quiet(url string, status int, body []byte) bool {
+	return f.watcher.Quiet(url, status, body)
 }
 
 // TeachNow is Teach while Follow runs, which carries it out between two looks.
@@ -298,10 +301,4 @@ func (f *Feed) isNew(e *cdxj.Entry) bool {
 func (f *Feed) wants(url string) bool {
 	return len(f.o.Prefixes) == 0 ||
 		slices.ContainsFunc(f.o.Prefixes, func(p string) bool { return strings.HasPrefix(url, p) })
-}
-
-// Diff is what changed in the main text of two versions of a page, sentence by sentence; "" if nothing did.
-func Diff(url string, before, now *pagetext.Text, from, to time.Time) string {
-	return udiff.Unified(url+"\t"+from.Format(time.RFC3339), url+"\t"+to.Format(time.RFC3339), before.Sentences(),
-		now.Sentences())
 }

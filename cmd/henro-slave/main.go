@@ -135,7 +135,7 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	telemetry.OfSlave(&o)
 	o.Mailboxes = telemetry.Tracer.Kinds
 	others := lenders.New(system)
-	o.Others = others
+	o.Others, o.Noise = others, changes.Noise
 	pid, joined, err := peers.Enlist(system, o, func() error {
 		_, err := floor.StartTracing(system, telemetry.Tracer)
 		return errors.Join(err, changes.Start(system, dir, sender != nil, log))

@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"henro/cmd/config"
-	"henro/cmd/feed"
 	"henro/messages/weburl"
 	"henro/slave/pagetext"
 	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/fingerprint"
+	"henro/store/report/brought"
 )
 
 func newDiffCommand() *cobra.Command {
@@ -124,7 +124,7 @@ func showChange(w io.Writer, archive *captures.Archive, url weburl.URL, from, to
 		fmt.Fprintf(w, "both moments are nearest to the capture of %s\n", at[0].Format(time.RFC3339))
 		return nil
 	}
-	change := feed.Diff(url.String(), versions[0], versions[1], at[0], at[1])
+	change := brought.Diff(url.String(), versions[0].Sentences(), versions[1].Sentences(), at[0], at[1])
 	if change == "" {
 		fmt.Fprintf(w, "the main text of %s and %s is the same\n", at[0].Format(time.RFC3339),
 			at[1].Format(time.RFC3339))

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -34,7 +35,7 @@ import (
 // RecordsName is the name of the file of what was learnt, in the folder of the feed.
 const RecordsName = "records.db"
 
-// Watcher compares captures of one archive. One goroutine uses it.
+// Watcher compares captures of one archive. One goroutine uses it, but for Quiet.
 type Watcher struct {
 	// Elsewhere finds what others have archived of a page last before a moment; nil: they have nothing. It may be nil.
 	Elsewhere func(url string, before time.Time) (*Copy, error)
@@ -42,6 +43,8 @@ type Watcher struct {
 	archive *captures.Archive
 	rules   *news.Rules
 	db      *bbolt.DB
+	open    sync.RWMutex // held while a page is compared by Quiet
+	closed  bool
 }
 
 // buckets of the file of records. Keys are xxhash64 of the URL, or of the shape of URLs; values the moment of the
@@ -93,7 +96,62 @@ func open(path string) (*bbolt.DB, error) {
 }
 
 // Close closes the file of records.
-func (w *Watcher) Close() error { return w.db.Close() }
+func (w *Watcher) Close() error {
+	w.open.Lock()
+	defer w.open.Unlock()
+	w.closed = true
+	return w.db.Close()
+}
+
+// Quiet reports that a page, as it is now, differs from its last capture in nothing that its reader wants to know: in
+// what was learnt to be noise, or what the rules leave out. body is HTML in UTF-8. Nothing is learnt by it, and any
+// goroutine may ask. Of a page that cannot be compared it says no.
+func (w *Watcher) Quiet(url string, status int, body []byte) bool {
+	w.open.RLock()
+	defer w.open.RUnlock()
+	u, err := weburl.Parse(url)
+	if err != nil || w.closed {
+		return false
+	}
+	var pages Pages
+	if err := w.archive.Captures(u, func(e cdxj.Entry) bool {
+		if e.URL == url {
+			pages.Add(e)
+		}
+		return true
+	}); err != nil {
+		return false
+	}
+	last := pages.Last(url)
+	if last.URL == "" {
+		return false
+	}
+	rule := w.rules.For(url)
+	before, err := w.read(last, rule)
+	if err != nil {
+		return false
+	}
+	c := news.Compare(before, news.Read(body, status, "", rule))
+	if rule.Learns() {
+		keys, records := recordsOf(url)
+		if err := w.db.View(func(tx *bbolt.Tx) error {
+			for i, r := range records {
+				load(tx, i, keys[i], r)
+			}
+			return nil
+		}); err != nil {
+			return false
+		}
+		news.Judge(c, keys[0], records[0], records[1], news.DefaultLimits())
+	}
+	return !c.Told(rule)
+}
+
+// recordsOf are new records of a page and of the pages that are like it, and under which keys they are.
+func recordsOf(url string) ([2]uint64, [2]*news.Record) {
+	return [2]uint64{xxhash.Sum64String(url), xxhash.Sum64String(templateOf(url))},
+		[2]*news.Record{news.NewRecord(), news.NewTemplate()}
+}
 
 // Pair is two captures of a page that follow each other.
 type Pair struct {
@@ -192,9 +250,7 @@ func (w *Watcher) read(e cdxj.Entry, rule *news.Rule) (*news.Page, error) {
 
 // judge has a change judged by what was learnt, and has that learn from it. A capture is learnt from once.
 func (w *Watcher) judge(c *news.Change, p *Pair) error {
-	page := xxhash.Sum64String(p.Now.URL)
-	keys := [2]uint64{page, xxhash.Sum64String(templateOf(p.Now.URL))}
-	records := [2]*news.Record{news.NewRecord(), news.NewTemplate()}
+	keys, records := recordsOf(p.Now.URL)
 	return w.db.Batch(func(tx *bbolt.Tx) error {
 		var newest time.Time
 		for i, r := range records {
@@ -203,7 +259,7 @@ func (w *Watcher) judge(c *news.Change, p *Pair) error {
 			}
 			r.Visited(p.Same)
 		}
-		news.Judge(c, page, records[0], records[1], news.DefaultLimits())
+		news.Judge(c, keys[0], records[0], records[1], news.DefaultLimits())
 		if !p.Now.At.After(newest) {
 			return nil
 		}

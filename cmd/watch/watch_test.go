@@ -212,6 +212,46 @@ func TestAReaderTeaches(t *testing.T) {
 	}
 }
 
+// A page that is not archived yet differs from its last capture in noise alone, by what was learnt, or in what its
+// reader wants to know. Nothing is learnt by asking.
+func TestAPageIsComparedWithItsLastCapture(t *testing.T) {
+	a := newArchive(t)
+	c, w, _ := a.open()
+	tail, err := NewTail(c, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := func(visit int, news string) string {
+		return fmt.Sprintf("<title>Salt</title><p>Salt is %s</p><p>It comes from the sea</p><p>or from a mine</p>"+
+			"<div class=seen><b>Seen by %d people today</b></div>", news, 100+7*visit)
+	}
+	quiet := func(visit int, news string) bool { return w.Quiet("http://a.test/", 200, []byte(text(visit, news))) }
+	for visit := range 8 {
+		if visit == 1 && quiet(visit, "white") {
+			t.Error("it is quiet before anything is learnt")
+		}
+		a.add(200, text(visit, "white"))
+		pairs, _, err := tail.Next()
+		if err != nil || len(pairs) != 1 {
+			t.Fatalf("%d pairs, %v", len(pairs), err)
+		}
+		if _, _, err := w.Compare(&pairs[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		if !quiet(20, "white") || quiet(20, "rosy") {
+			t.Errorf("noise alone is quiet: %v, news too: %v", quiet(20, "white"), quiet(20, "rosy"))
+		}
+	}
+	if w.Quiet("http://b.test/", 200, nil) || w.Quiet(":", 200, nil) || w.Quiet("http://a.test/", 404, nil) {
+		t.Error("quiet is what cannot be compared")
+	}
+	if err := w.Close(); err != nil || quiet(20, "white") {
+		t.Errorf("closed: %v", err)
+	}
+}
+
 // A file of records that is damaged is set aside; rules that are wrong are an error with file and line.
 func TestWhatIsDamagedIsSetAside(t *testing.T) {
 	dir := t.TempDir()

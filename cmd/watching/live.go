@@ -493,6 +493,14 @@ func replaceLine(text, before, url, line string) (string, error) {
 	return out.String(), nil
 }
 
+// noise is slave.Options.Noise.
+func (w *watch) noise(url string, status int, body []byte) bool {
+	w.mu.Lock()
+	f := w.feed
+	w.mu.Unlock()
+	return f != nil && f.Quiet(url, status, body)
+}
+
 // Teach has a page learn what a reader says of a change.
 func (w *watch) Teach(ctx context.Context, id string, noise bool) error {
 	w.mu.Lock()

@@ -65,7 +65,7 @@ LIST is a file, or - for standard input: a page a line, behind which may stand "
 			if err != nil {
 				return config.Usage("%v", err)
 			}
-			w.receivers = receivers
+			w.receivers, s.Noise = receivers, w.noise
 			name := w.latest()
 			if len(arguments) > 0 {
 				name = arguments[0]

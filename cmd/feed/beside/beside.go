@@ -57,6 +57,12 @@ func (c *Changes) Start(system *actor.ActorSystem, dir string, collected bool, l
 		lend(system, filepath.Join(dir, "warc"), config.Unread(log)))
 }
 
+// Noise is slave.Options.Noise.
+func (c *Changes) Noise(url string, status int, body []byte) bool {
+	f := c.feed.Load()
+	return f != nil && f.Quiet(url, status, body)
+}
+
 // learn has a page learn what a reader says of a change.
 func (c *Changes) learn(taught *messages.ChangeTaught) *messages.ChangeLearnt {
 	f := c.feed.Load()

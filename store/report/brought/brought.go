@@ -7,8 +7,15 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/aymanbagabas/go-udiff"
+
 	"henro/store/report/changes"
 )
+
+// Diff is what changed between two versions of a page, by their sentences, a line each; "" if nothing did.
+func Diff(url, before, now string, from, to time.Time) string {
+	return udiff.Unified(url+"\t"+from.Format(time.RFC3339), url+"\t"+to.Format(time.RFC3339), before, now)
+}
 
 // By is what the capture of a page at a moment brought; nil: it is not among the changes.
 func By(all []changes.Change, url string, at time.Time) []Row {

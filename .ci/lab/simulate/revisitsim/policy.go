@@ -106,6 +106,8 @@ var policies = []entry{
 	plain("noisy-signals", newNoisy),
 	own("drift+freshness", timetable{o: aimedAt(revisit.Freshness), relief: politeness.Optimal}),
 	own("drift+age", timetable{o: aimedAt(revisit.Age), relief: politeness.Optimal}),
+	{name: "drift+optimal+noise", make: newNoisily, constants: []Constant{{"share", 0.3, []float64{0.1, 1}},
+		{"left", 0, []float64{1}}}},
 	plain("drift+optimal+releases", newReleases),
 	{name: "drift+optimal+covariates", make: newCovariates, constants: []Constant{{"host", 20, []float64{5, 100}},
 		{"folder", 5, []float64{1, 20, 1e6}}, {"across", 1, []float64{0}}, {"own", 0, []float64{1}}}},
