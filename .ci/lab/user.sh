@@ -55,7 +55,7 @@ look() { # every verb that looks, at the crawl as it is now
 	for verb in "status" "page $seed" "host $host" "why $seed" "missing" "stats" "search --index" "search $word" "feed" "diff $seed" "stats --timetable --to $dir/report" \
 		"sql SELECT+count(*)+FROM+captures" "export --what links --to csv links.csv" "backup state-$1.tar" "host alias" "host url-rules" "config"; do
 		read -ra words <<<"$verb"
-		case ${words[0]} in config) ;; *) words+=(--dir site) ;; esac
+		words+=(--dir site)
 		case $1/${words[0]} in ended/status) continue ;; esac # nothing runs
 		said "${words[@]//+/ }"
 		looked=$((looked + 1))
@@ -67,7 +67,11 @@ said check site
 said wacz site site.wacz
 said check site.wacz
 said check --repair site
-echo "ended      $((looked + 4)) commands look into it"
+said prove site "$seed" -o a.proof
+said verify a.proof
+said import --dir other site/warc
+said page "$seed" --dir other
+echo "ended      $((looked + 8)) commands look into it"
 
 henro crawl --dir site --continuous >crawl.log 2>&1 &
 crawl=$!
