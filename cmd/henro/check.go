@@ -43,8 +43,8 @@ Of a WACZ file, by whatever program, every part is compared with its digest, eve
 index is followed, and its signature is verified; one of henro's is compared with the log in it, and by --since
 too. With --signer it must be signed by that key.
 
-Of a bucket every object is read once: records, indexes, the digests that were written when they were brought, and
-the logs of the slaves.`,
+Of a bucket every object is read once: records, indexes, tables, the digests that were written when they were brought,
+and the logs of the slaves.`,
 		Example: "  henro check crawl\n  henro check --repair crawl\n  henro check --since kept/checkpoint crawl\n" +
 			"  henro check --signer MHYwEAYH… crawl.wacz\n  henro check --since kept/checkpoint s3://archive/crawl",
 		Args: config.Takes(1, 1, "of which crawl? henro check crawl"),

@@ -43,9 +43,9 @@ const Advice = "bring damaged files again from another copy; where only the inde
 	"index-* objects and " + IndexName + ", and henro check --repair makes it again"
 
 // Check reads every object of an archive once, one WARC file at a time by way of a temporary folder: each record, each
-// line of the indexes beside the files and of the index of the bucket, which must lead to such a record, and what the
-// seals and the logs say. Nothing is written to the bucket. What it keeps are some 32 bytes a record. since is an
-// earlier checkpoint of a log, or nil.
+// line of the indexes beside the files and of the index of the bucket, which must lead to such a record, their rows in
+// the tables, and what the seals and the logs say. Nothing is written to the bucket. What it keeps are some 32 bytes a
+// record. since is an earlier checkpoint of a log, or nil.
 func Check(ctx context.Context, where Where, since *proof.Checkpoint,
 	progress func(what string, done, all uint64)) (_ *Checked, err error) {
 	dir, err := os.MkdirTemp("", "henro-check-")
@@ -107,8 +107,7 @@ func Check(ctx context.Context, where Where, since *proof.Checkpoint,
 		}
 	}
 	slices.Sort(c.lines)
-	c.index()
-	return &c.Checked, nil
+	return &c.Checked, c.index()
 }
 
 // Print says what was read; what is damaged is not in it.
@@ -279,6 +278,7 @@ func (c *checking) indexOf(o Object, name string, listed map[int64]uint64, sums 
 		if err := Indexed(path, name, listed); err != nil {
 			c.note("%s: %v", name, err)
 		}
+		err = c.table(tableOf(name), func(to string) error { return WriteTable(to, path) })
 	}
 	return errors.Join(err, os.Remove(path))
 }
@@ -337,11 +337,11 @@ func (c *checking) walk(path, name string) (listed map[int64]uint64, err error) 
 }
 
 // index follows every line of the index of the bucket.
-func (c *checking) index() {
+func (c *checking) index() error {
 	x, err := c.b.Index(c.objects)
 	if err != nil {
 		c.note("%v", err)
-		return
+		return nil
 	}
 	for _, name := range x.lost {
 		c.note("%s: the index of the bucket names it, and it is gone: henro check --repair makes it again", name)
@@ -367,7 +367,17 @@ func (c *checking) index() {
 	}
 	if failed != nil {
 		c.note("index of the bucket: %v", failed)
-	} else if c.Unlisted == 0 && lines != len(c.lines) {
+		return nil
+	}
+	for i, p := range x.parts.Parts {
+		if err := c.table(p.Name, func(to string) error {
+			return errors.Join(writeTable(to, x.b.lines(x.lists[i], "", &failed)), failed)
+		}); err != nil {
+			return err
+		}
+	}
+	if c.Unlisted == 0 && lines != len(c.lines) {
 		c.note("index of the bucket: it has %d lines, and there are %d captures", lines, len(c.lines))
 	}
+	return nil
 }

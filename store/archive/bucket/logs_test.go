@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/johannesboyne/gofakes3"
+	"github.com/parquet-go/parquet-go"
 
 	"henro/messages/weburl"
 	"henro/store/archive/cdxj"
@@ -253,4 +254,117 @@ func TestWhateverOfALogIsAlteredIsNamed(t *testing.T) {
 	}) {
 		t.Errorf("another history: %q", c.Problems)
 	}
+}
+
+// TestATableIsComparedWithItsIndex, whether it is of a WARC file or of a part of the index. One whose bytes differ and
+// whose rows do not, as another henro writes it, is clean.
+func TestATableIsComparedWithItsIndex(t *testing.T) {
+	from := newSlave(t)
+	path := from.file("1", 50)
+	index := cdxj.Path(path)
+	lines, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(lines []byte) []byte {
+		to, of := filepath.Join(t.TempDir(), "a.parquet"), filepath.Join(t.TempDir(), "a.cdxj")
+		if err := errors.Join(os.WriteFile(of, lines, 0o600), WriteTable(to, of)); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	whole := write(lines)
+	_, fewer, _ := bytes.Cut(lines, []byte("\n"))
+	packed := func(options ...parquet.WriterOption) []byte {
+		f, err := parquet.OpenFile(bytes.NewReader(whole), int64(len(whole)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		w := parquet.NewWriter(&out, append(options, f.Schema())...)
+		for _, group := range f.RowGroups() {
+			rows := group.Rows()
+			if _, err := parquet.CopyRows(w, rows); err != nil {
+				t.Fatal(err)
+			}
+			rows.Close()
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return out.Bytes()
+	}
+	flipped := bytes.Clone(whole)
+	flipped[len(flipped)/2] ^= 1
+	for name, c := range map[string]struct {
+		table []byte
+		clean bool
+	}{
+		"as it was written": {whole, true},
+		"of another writer": {packed(parquet.Compression(&parquet.Snappy)), true},
+		"a row is gone":     {write(fewer), false},
+		"a status is other": {write(bytes.Replace(lines, []byte(`s":"200"`), []byte(`s":"404"`), 1)), false},
+		"no Parquet":        {[]byte("PAR1 PAR1"), false},
+		"empty":             {nil, false},
+		"a byte is other":   {flipped, false},
+		"cut off":           {whole[:len(whole)-9], false},
+	} {
+		for _, taken := range []bool{false, true} {
+			s := newS3(t)
+			from.bring(s, path)
+			at := s.where.TableName(filepath.Base(index))
+			s.put(t, at, whole)
+			if taken {
+				if _, err := s.keeper(t).Pass(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				tables, err := s.open(t).Tables(t.Context())
+				if err != nil || len(tables) != 1 {
+					t.Fatal(tables, err)
+				}
+				for _, o := range tables {
+					at = o.Name
+				}
+			}
+			s.put(t, at, c.table)
+			got := s.check(t, nil)
+			named := slices.ContainsFunc(got.Problems, func(p string) bool { return strings.Contains(p, at) })
+			if got.Count == 0 != c.clean || named == c.clean {
+				t.Errorf("%s, in the index %v: %q", name, taken, got.Problems)
+			}
+		}
+	}
+}
+
+// FuzzTable: whatever lies where a table should be, it is compared, and nothing breaks.
+func FuzzTable(f *testing.F) {
+	dir := f.TempDir()
+	want, got := filepath.Join(dir, "want"), filepath.Join(dir, "got")
+	var lines bytes.Buffer
+	for line := range linesOf(20) {
+		lines.Write(line)
+	}
+	index := filepath.Join(dir, "a.cdxj")
+	if err := errors.Join(os.WriteFile(index, lines.Bytes(), 0o600), WriteTable(want, index)); err != nil {
+		f.Fatal(err)
+	}
+	whole, err := os.ReadFile(want)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Add(whole[:len(whole)/2])
+	f.Add([]byte("PAR1\x00\x00\x00\x00PAR1"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := os.WriteFile(got, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if differs, err := compareTables(got, want); err != nil || bytes.Equal(data, whole) && differs != "" {
+			t.Error(differs, err)
+		}
+	})
 }
