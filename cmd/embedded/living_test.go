@@ -212,6 +212,37 @@ func TestAPageDoesNotWaitForWhatWillNotCome(t *testing.T) {
 	})
 }
 
+// What one slave learnt of a template, another uses: it shows none of its pages but to check a few, and asks for what
+// they need by rules.
+func TestARuleLearntByOneSlaveIsUsedByAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pages := map[string]string{"/app.js": "Content-Type: text/javascript\n\nx()"}
+		for i := range 30 {
+			pages[fmt.Sprintf("/item/%d", i)] = fmt.Sprintf(`<a href=/item/%d>next</a><div id=root></div>
+				<script src=/app.js></script><p data-fetch="http://a.example/api/%d.json">`, i+1, i)
+			pages[fmt.Sprintf("/api/%d.json", i)] = "Content-Type: application/json\n\nwords"
+		}
+		dir := t.TempDir()
+		crawl := func(limit uint64) (*crawltest.Site, *shower) {
+			s, archive := &shower{shown: map[string]int{}}, t.TempDir()
+			site := &crawltest.Site{Seed: "http://a.example/item/0", Answer: crawltest.Pages(pages),
+				Adjust: func(o *slave.Options) { o.Shows, o.Archive.Writer.Dir = s, archive }}
+			site.Crawl(t, dir, func(o *master.Options) {
+				o.Fetch.Browser, o.Hosts.Browser, o.MaxPages = "auto", "auto", limit
+				o.Hosts.Admission.Requisites = outlink.AllClasses
+			})
+			return site, s
+		}
+		if _, s := crawl(15); len(s.shown) == 0 {
+			t.Error("the first slave has learnt nothing")
+		}
+		site, s := crawl(0)
+		if len(s.shown) > 2 || site.Asked["/item/29"] != 1 || site.AskedBelow("/api/") < 15 {
+			t.Errorf("the second slave shows %v, and asks for %v", s.shown, site.Asked)
+		}
+	})
+}
+
 // A crawl that has all the pages it may have shows those that it has fetched before it ends, and fetches no more.
 func TestALimitOfPagesLeavesNoPageAwaitingItsScripts(t *testing.T) {
 	for _, limit := range []uint64{1, 4, 5} {
