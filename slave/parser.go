@@ -12,6 +12,7 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/floor"
+	"henro/actors/living"
 	"henro/actors/robots"
 	"henro/actors/topic"
 	"henro/messages"
@@ -414,6 +415,9 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 	v.Title, v.Scripted = d.Title, d.Scripted
 	v.Noise = p.o.Noise != nil && m.rules.sent.News && len(m.visit.Task.GetDigest()) > 0 && !v.Unchanged &&
 		p.o.Noise(v.Url, r.Status, text)
+	if r.Status == http.StatusOK && !v.Truncated {
+		v.Says = living.Tried{Sockets: d.Sockets, Streams: d.Streams}.String()
+	}
 	if options.MaxText > 0 {
 		p.words(m)
 	}

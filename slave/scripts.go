@@ -206,8 +206,8 @@ func (p *Parser) shown(m *parse, base weburl.URL, set *messages.LinkSet) {
 	sample := living.Sample{URL: v.Url, HTML: m.response.Body, Static: slices.Clone(set.Urls),
 		StaticText: string(p.document.Text), RenderedText: r.Text}
 	v.Rendered, v.Scripted, v.Unchanged = true, false, false
-	if tried := r.Tried.String(); tried != "" && !v.Truncated {
-		v.Says = messages.Says(tried)
+	if !v.Truncated {
+		v.Says = messages.Says(r.Tried.String())
 	}
 	options := p.options()
 	p.document.Scan(r.HTML, options)

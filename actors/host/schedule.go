@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"henro/actors/admission"
+	"henro/actors/living"
 	"henro/actors/politeness"
 	"henro/actors/protocol"
 	"henro/actors/revisit"
@@ -138,7 +139,7 @@ func (s *schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 	if v.Status != notModified || !visited { // of what is archived
 		page.Status = uint16(v.Status)
 	}
-	page.Reason, page.Says = uint8(v.Reason), says(v)
+	page.Reason, page.Says = uint8(v.Reason), says(v, page.Says)
 
 	ours := v.Reason == messages.Reason_NOT_ARCHIVED || v.Reason == messages.Reason_CANCELED // not the page's fault
 	if ours || passing(v) && int(page.Attempts) < s.o.Retries {
@@ -191,10 +192,13 @@ func (s *schedule) judge(known *prospect, made *visitMade, totals *protocol.Tota
 	return out, found
 }
 
-// says is what is kept of the words for a visit.
-func says(v *messages.PageVisited) string {
-	if v.Reason != messages.Reason_NONE || v.Truncated || v.Rendered {
+// says is what is kept of the words for a visit. What scripts try of a page that is as it was is as before.
+func says(v *messages.PageVisited, before string) string {
+	switch {
+	case v.Reason != messages.Reason_NONE || v.Truncated || v.Rendered || living.Counted(v.Says):
 		return messages.Says(v.Says)
+	case v.Status == notModified && living.Counted(before):
+		return before
 	}
 	return ""
 }

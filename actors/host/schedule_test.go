@@ -162,3 +162,24 @@ func TestRedirectsAreCountedAmongThePages(t *testing.T) {
 		t.Errorf("%d pages, %d of them redirects; want 4 and 2", sum.Pages, sum.Redirects)
 	}
 }
+
+// What scripts of a page try is said of it also when it is as it was; words for what went wrong are not.
+func TestWhatScriptsTryStaysSaidOfAPageThatIsAsItWas(t *testing.T) {
+	const tried = "1 × WebSocket"
+	for _, c := range []struct {
+		v            *messages.PageVisited
+		before, want string
+	}{
+		{&messages.PageVisited{Status: 200, Says: tried}, "", tried},
+		{&messages.PageVisited{Status: 200}, tried, ""},
+		{&messages.PageVisited{Status: 304}, tried, tried},
+		{&messages.PageVisited{Status: 304}, "connection refused", ""},
+		{&messages.PageVisited{Status: 200, Says: "the browser crashed"}, "", ""},
+		{&messages.PageVisited{Status: 304, Rendered: true}, tried, ""},
+		{&messages.PageVisited{Reason: messages.Reason_TIMEOUT, Says: "10 s"}, tried, "10 s"},
+	} {
+		if got := says(c.v, c.before); got != c.want {
+			t.Errorf("%v after %q: %q, want %q", c.v, c.before, got, c.want)
+		}
+	}
+}

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Tried counts what scripts of a page tried as it was shown, and what no archive can answer: each URL once.
+// Tried counts what scripts of a page tried as it was shown, and what no archive can answer: each URL once; of a page
+// that was not shown, how often scripts that stand in it say so of sockets and streams.
 type Tried struct {
 	Sockets int // WebSockets and WebTransports
 	Streams int // of events (EventSource)
@@ -30,9 +31,15 @@ func (t Tried) String() string {
 	return strings.Join(said, ", ")
 }
 
+// Counted reports that String says this, and no failure.
+func Counted(says string) bool {
+	n, _, counts := strings.Cut(says, " × ")
+	return counts && strings.Trim(n, "0123456789") == ""
+}
+
 // Lacks reports that a page of which String says this lacks something: what came back from others than beacons was
 // shown, or would have been.
 func Lacks(says string) bool {
 	first, _, _ := strings.Cut(says, ", ")
-	return says != "" && !strings.HasSuffix(first, beacons)
+	return Counted(says) && !strings.HasSuffix(first, beacons)
 }

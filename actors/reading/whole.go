@@ -230,7 +230,7 @@ func (s *inspection) walk(page *store.Page, fn func(*Requisite)) error {
 		fn(&Requisite{URL: page.URL, Kind: outlink.Script.String(), Status: page.Status, Missing: NotRun,
 			Says: speech.Say("it is made by scripts, which were not run")})
 	}
-	if page.Flags&store.Rendered != 0 && page.Flags&store.Truncated == 0 && living.Lacks(page.Says) {
+	if page.Flags&store.Truncated == 0 && living.Lacks(page.Says) {
 		fn(&Requisite{URL: page.URL, Kind: outlink.Script.String(), Status: page.Status, Missing: NotReplayed,
 			Says: speech.Say("its scripts tried what cannot be replayed: %s", page.Says)})
 	}

@@ -42,6 +42,31 @@ func (s trying) Render(ctx context.Context, p browser.Page, source browser.Sourc
 	return r, err
 }
 
+// What scripts that stand in a page open, and no archive can answer, is said where no scripts are run too, and stays
+// said of a page that is as it was.
+func TestWhatCannotBeReplayedIsCountedWithoutABrowser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		site := &crawltest.Site{Answer: crawltest.Pages(map[string]string{
+			"/":     "<p>Words that stand in the page</p><a href=/calm>c</a><script>new WebSocket(u)</script>",
+			"/calm": "<p>Words</p><script>if (window.EventSource) show()</script>"})}
+		for range 2 {
+			status := site.Crawl(t, dir, func(o *master.Options) {
+				o.Hosts.Admission.Requisites = outlink.AllClasses
+				o.Hosts.Again = true
+			})
+			_, pages := crawltest.StateIn(t, dir)
+			got, calm := pages["http://a.example/"].Says, pages["http://a.example/calm"].Says
+			if got != "1 × WebSocket" || calm != "" {
+				t.Errorf("it says %q, and the other page %q", got, calm)
+			}
+			if w := status.Whole; w == nil || w.Pages != 2 || w.Whole != 1 || w.Reasons[reading.NotReplayed] != 1 {
+				t.Errorf("whole: %+v", w)
+			}
+		}
+	})
+}
+
 // What scripts tried and no archive can answer is said of their page, which is not whole then. Nobody reads what comes
 // back from a beacon.
 func TestWhatCannotBeReplayedIsCounted(t *testing.T) {

@@ -212,11 +212,14 @@ const (
 // only there are the URLs of workers relative to what is known.
 func (d *Document) javaScript(b []byte, inPage bool) {
 	has := func(word string) bool { return bytes.Contains(b, []byte(word)) }
-	if !has("import") && !has("from") && !(inPage && (has("Worker") || has("fetch") || has("XMLHttpRequest"))) {
+	if !has("import") && !has("from") && !(inPage && (has("Worker") || has("fetch") || has("XMLHttpRequest") ||
+		has("WebSocket") || has("EventSource"))) {
 		return
 	}
 	fetches := false // the script fetches more
+	sockets, streams := 0, 0
 	r := jsReader{b: b, open: d.brackets[:0]}
+	behind := func(words string) bool { return bytes.HasSuffix(b[:r.i], []byte(words)) }
 	state, modules := nothing, false // modules: the argument is the name of a module
 	var pending []byte
 	for {
@@ -226,7 +229,10 @@ func (d *Document) javaScript(b []byte, inPage bool) {
 		switch token {
 		case 0:
 			d.brackets = r.open[:0]
-			d.signs.fetches = d.signs.fetches || fetches && inPage && d.template == 0 && !d.noscript
+			if inPage && d.template == 0 && !d.noscript {
+				d.signs.fetches = d.signs.fetches || fetches
+				d.Sockets, d.Streams = d.Sockets+sockets, d.Streams+streams
+			}
 			return
 		case 'w':
 			switch word := string(value); {
@@ -238,10 +244,12 @@ func (d *Document) javaScript(b []byte, inPage bool) {
 				state, modules = call, false
 			case word == "fetch":
 				state = asks
-			case word == "XMLHttpRequest":
-				fetches = fetches || bytes.HasSuffix(b[:r.i], []byte("new XMLHttpRequest"))
-			case word == "register":
-				fetches = fetches || bytes.HasSuffix(b[:r.i], []byte("serviceWorker.register"))
+			case behind("new XMLHttpRequest"), behind("serviceWorker.register"):
+				fetches = true
+			case behind("new WebSocket"):
+				sockets++
+			case behind("new EventSource"):
+				streams++
 			case r.dotted:
 			case word == "import":
 				state = imported

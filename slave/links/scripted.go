@@ -2,6 +2,7 @@ package links
 
 import (
 	"bytes"
+	"slices"
 
 	"henro/messages/outlink"
 )
@@ -56,20 +57,12 @@ func (s *signs) root(d *Document, end int) {
 
 // handsOver looks at a script in the page.
 func (s *signs) handsOver(js []byte) {
-	if bytes.Contains(js, []byte("__")) {
-		for _, name := range handedOver {
-			s.fetches = s.fetches || bytes.Contains(js, name)
-		}
-	}
+	s.fetches = s.fetches || bytes.Contains(js, []byte("__")) &&
+		slices.ContainsFunc(handedOver, func(name []byte) bool { return bytes.Contains(js, name) })
 }
 
 func isOneOf(b []byte, words []string) bool {
-	for _, word := range words {
-		if is(b, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(word string) bool { return is(b, word) })
 }
 
 // ofScripts reports whether the page, which was read to its end, is made by scripts.

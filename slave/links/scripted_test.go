@@ -79,6 +79,24 @@ func TestPagesThatScriptsMake(t *testing.T) {
 	}
 }
 
+// What scripts in a page open, and no archive can answer, is counted: where it is code that runs.
+func TestSocketsThatScriptsInThePageOpen(t *testing.T) {
+	for html, want := range map[string][2]int{
+		`<script>new WebSocket("wss://a/"); s = new  WebSocket(u)</script>`:                             {1, 0},
+		`<script>const e = new EventSource("/e")</script><script>new WebSocket(a)</script>`:             {1, 1},
+		`<script type=module>import "./a.js"; a(() => new EventSource(b), new EventSource(c))`:          {0, 2},
+		`<script>if (window.WebSocket) x = "new WebSocket(a)" // new EventSource(b)</script>`:           {},
+		`<template><script>new WebSocket(a)</script></template><p>new WebSocket(b)`:                     {},
+		`<noscript><script>new WebSocket(a)</script></noscript><script src=a>new WebSocket(b)</script>`: {},
+		`<script type=text/template>new EventSource(a)</script>`:                                        {},
+	} {
+		var d Document
+		if d.Scan([]byte(html), DefaultOptions()); d.Sockets != want[0] || d.Streams != want[1] {
+			t.Errorf("%s: %d, %d, want %v", html, d.Sockets, d.Streams, want)
+		}
+	}
+}
+
 // Where text is not asked for, nothing follows from that there is none.
 func TestAPageWithoutItsTextIsNotTakenForEmpty(t *testing.T) {
 	var d Document
