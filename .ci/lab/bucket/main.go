@@ -2,6 +2,7 @@
 // at random moments, and measures that every capture is in the bucket once and none is missing.
 //
 //	bucket -stores DIR -bin DIR -sites DIR [-store rclone|versitygw] [-kills N] [-seed N] [-dir DIR]
+//	bucket -stores DIR -send CAPTURES     the memory of what sends so many, by how many were sent; nothing is killed
 //
 // -stores has the programs of .ci/lab/s3, which are not of henro's making, -sites what docs.sh serves. When so many
 // processes died, the master is asked to end, and the slaves after it. Then the bucket is read by a client of its own
@@ -66,6 +67,10 @@ type lab struct {
 	slaves               [slaves]*process.Process
 	killed               map[string]int
 	most                 int64 // bytes of WARC files that a slave had at once
+
+	sends   int // captures
+	builder *warc.Builder
+	records []byte
 }
 
 func main() {
@@ -81,6 +86,7 @@ func main() {
 	flag.StringVar(&l.size, "size", "4MB", "--warc-size of the slaves")
 	flag.StringVar(&l.slaveFlags, "slave-flags", "", "more flags of the slaves, with spaces between them")
 	flag.StringVar(&l.duckdb, "duckdb", "", "folder with duckdb.mjs and what it needs: it reads the tables meanwhile")
+	flag.IntVar(&l.sends, "send", 0, "make and send so many captures instead, and measure memory")
 	flag.StringVar(&l.dir, "dir", "", "keep what the crawl leaves here; default: removed unless something fails")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -109,6 +115,12 @@ func (l *lab) run(ctx context.Context) (err error) {
 	}
 	l.group.Dir = l.dir
 	defer l.group.End()
+	if l.sends > 0 {
+		if err := l.send(l.sends); err != nil || !temporary {
+			return err
+		}
+		return os.RemoveAll(l.dir)
+	}
 	began := time.Now()
 	if err := l.start(); err != nil {
 		return err
@@ -142,17 +154,22 @@ func (l *lab) start() error {
 			return err
 		}
 	}
-	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret,
-		"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": "http://" + l.at} {
-		if err := os.Setenv(name, value); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(l.startStore(), l.startMaster()); err != nil {
+	if err := errors.Join(l.environment(), l.startStore(), l.startMaster()); err != nil {
 		return err
 	}
 	for i := range l.slaves {
 		if err := l.startSlave(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// environment says where the store is and who asks.
+func (l *lab) environment() error {
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret,
+		"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": "http://" + l.at} {
+		if err := os.Setenv(name, value); err != nil {
 			return err
 		}
 	}
