@@ -1,13 +1,15 @@
 // Command bucket crawls real sites with slaves whose archive lives in a bucket, ends slaves, the master and the store
 // at random moments, and measures that every capture is in the bucket once and none is missing.
 //
-//	bucket -stores DIR -bin DIR -sites DIR [-store rclone|versitygw] [-kills N] [-seed N] [-dir DIR]
+//	bucket -stores DIR -bin DIR -sites DIR [-store rclone|versitygw] [-kills N] [-seed N] [-dir DIR] [-disk SIZE]
 //	bucket -stores DIR -send CAPTURES     the memory of what sends so many, by how many were sent; nothing is killed
 //
 // -stores has the programs of .ci/lab/s3, which are not of henro's making, -sites what docs.sh serves. When so many
 // processes died, the master is asked to end, and the slaves after it. Then the bucket is read by a client of its own
 // into the folder of the crawl, and judged there: henro check must find every page that the state calls captured, each
-// record and each index clean; no record may be in two objects; and nothing may be left with the slaves.
+// record and each index clean; no record may be in two objects; and nothing may be left with the slaves. Checkpoints
+// that were copied half-way must be of the logs in the bucket, captures are proved from there, and what is altered
+// there is named.
 package main
 
 import (
@@ -18,6 +20,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -55,7 +58,7 @@ type lab struct {
 	kills                          int
 	seed                           uint64
 	every                          time.Duration
-	delay, size                    string
+	delay, size, disk              string
 	slaveFlags, duckdb             string
 
 	ctx                  context.Context
@@ -66,7 +69,9 @@ type lab struct {
 	master, storeProcess *process.Process
 	slaves               [slaves]*process.Process
 	killed               map[string]int
-	most                 int64 // bytes of WARC files that a slave had at once
+	most                 int64 // bytes that a slave had on its disk at once, of which WARC files and their indexes
+	mostWARC             int64
+	mounted              []string
 
 	sends   int // captures
 	builder *warc.Builder
@@ -84,6 +89,7 @@ func main() {
 	flag.DurationVar(&l.every, "every", 4*time.Second, "mean time between two kills")
 	flag.StringVar(&l.delay, "delay", "20ms", "politeness interval")
 	flag.StringVar(&l.size, "size", "4MB", "--warc-size of the slaves")
+	flag.StringVar(&l.disk, "disk", "", "a disk of this size for each slave (tmpfs; needs root), as 64m")
 	flag.StringVar(&l.slaveFlags, "slave-flags", "", "more flags of the slaves, with spaces between them")
 	flag.StringVar(&l.duckdb, "duckdb", "", "folder with duckdb.mjs and what it needs: it reads the tables meanwhile")
 	flag.IntVar(&l.sends, "send", 0, "make and send so many captures instead, and measure memory")
@@ -114,12 +120,28 @@ func (l *lab) run(ctx context.Context) (err error) {
 		return err
 	}
 	l.group.Dir = l.dir
-	defer l.group.End()
-	if l.sends > 0 {
-		if err := l.send(l.sends); err != nil || !temporary {
-			return err
+	defer func() {
+		l.group.End()
+		for _, disk := range l.mounted {
+			err = errors.Join(err, syscall.Unmount(disk, 0))
 		}
-		return os.RemoveAll(l.dir)
+		if temporary && err == nil {
+			err = os.RemoveAll(l.dir)
+		}
+	}()
+	if l.sends > 0 {
+		return l.send(l.sends)
+	}
+	for i := range slaves {
+		if l.disk == "" {
+			break
+		}
+		disk := l.path(fmt.Sprintf("slave%d", i))
+		if err := errors.Join(os.MkdirAll(disk, 0o755),
+			syscall.Mount("tmpfs", disk, "tmpfs", 0, "size="+l.disk)); err != nil {
+			return fmt.Errorf("disk of a slave: %w", err)
+		}
+		l.mounted = append(l.mounted, disk)
 	}
 	began := time.Now()
 	if err := l.start(); err != nil {
@@ -136,15 +158,9 @@ func (l *lab) run(ctx context.Context) (err error) {
 	if err := l.end(); err != nil {
 		return err
 	}
-	fmt.Printf("crawl     %s, seed %d, %v: killed %v; a slave had %.1f MB of WARC files at most\n", l.store, l.seed,
-		time.Since(began).Round(time.Second), l.killed, float64(l.most)/1e6)
-	if err := l.judge(); err != nil {
-		return err
-	}
-	if temporary {
-		return os.RemoveAll(l.dir)
-	}
-	return nil
+	fmt.Printf("crawl     %s, seed %d, %v: killed %v; a slave had %.1f MB on its disk at most, %.1f MB of WARC files\n",
+		l.store, l.seed, time.Since(began).Round(time.Second), l.killed, float64(l.most)/1e6, float64(l.mostWARC)/1e6)
+	return errors.Join(l.judge(), l.proofs())
 }
 
 func (l *lab) start() error {
@@ -208,7 +224,10 @@ func (l *lab) startSlave(i int) (err error) {
 
 // murder kills a process again and again, and starts it in its place up to three seconds later.
 func (l *lab) murder() error {
-	for range l.kills {
+	for i := range l.kills {
+		if i == l.kills/2 {
+			l.keep()
+		}
 		if err := l.wait(l.every/2 + time.Duration(l.rnd.Int64N(int64(l.every)))); err != nil {
 			return err
 		}
@@ -245,14 +264,16 @@ func (l *lab) wait(d time.Duration) error {
 			return l.ctx.Err()
 		}
 		for i := range l.slaves {
-			files, _ := filepath.Glob(l.path(fmt.Sprintf("slave%d/warc/*.warc.gz*", i)))
-			size := int64(0)
-			for _, name := range files {
-				if info, err := os.Stat(name); err == nil {
-					size += info.Size()
+			all, files := int64(0), int64(0)
+			_ = filepath.WalkDir(l.path(fmt.Sprintf("slave%d", i)), func(name string, d fs.DirEntry, err error) error {
+				if info, bad := os.Stat(name); err == nil && bad == nil && info.Mode().IsRegular() {
+					if all += info.Size(); filepath.Base(filepath.Dir(name)) == "warc" {
+						files += info.Size()
+					}
 				}
-			}
-			l.most = max(l.most, size)
+				return nil // what went meanwhile is not counted
+			})
+			l.most, l.mostWARC = max(l.most, all), max(l.mostWARC, files)
 		}
 	}
 	return nil
@@ -373,6 +394,105 @@ func (l *lab) judge() error {
 		}
 	}
 	return l.tables(captures, 1)
+}
+
+// keep copies the checkpoints that are in the bucket now.
+func (l *lab) keep() {
+	found, _ := filepath.Glob(l.path("store/" + bucketName + "/" + folder + "/proof/*/checkpoint"))
+	for _, name := range found {
+		if text, err := os.ReadFile(name); err == nil {
+			_ = os.WriteFile(l.path("kept-"+filepath.Base(filepath.Dir(name))), text, 0o600)
+		}
+	}
+}
+
+// proofs compares the bucket with the checkpoints that were kept, proves captures, and has what is altered named.
+func (l *lab) proofs() error {
+	kept, err := filepath.Glob(l.path("kept-*"))
+	if err != nil || len(kept) == 0 {
+		return fmt.Errorf("no log came into the bucket until half-way: %w", err)
+	}
+	check := func(since string) (string, error) {
+		out, err := exec.CommandContext(l.ctx, l.bin+"/henro", "check", "--since", since, archive).CombinedOutput()
+		return string(out), err
+	}
+	for _, since := range kept {
+		out, err := check(since)
+		if err != nil || !strings.Contains(out, "nothing of ") || strings.Contains(out, "are in no log") {
+			return fmt.Errorf("since %s: %w: %s", since, err, out)
+		}
+	}
+	listed, err := exec.CommandContext(l.ctx, l.bin+"/henro", "sql", "--format", "tsv", "--", archive,
+		"SELECT DISTINCT url FROM captures ORDER BY url").Output()
+	urls := strings.Fields(string(listed))
+	if err != nil || len(urls) < 100 {
+		return fmt.Errorf("%d pages: %w", len(urls), err)
+	}
+	proved := 0
+	for i := 1; i < len(urls); i += len(urls) / 50 {
+		to := l.path("a.proof")
+		out, err := exec.CommandContext(l.ctx, l.bin+"/henro", "prove", archive, urls[i], "-o", to).CombinedOutput()
+		if err == nil {
+			out, err = exec.CommandContext(l.ctx, l.bin+"/henro", "verify", to).CombinedOutput()
+		}
+		if err != nil {
+			return fmt.Errorf("prove %s: %w: %s", urls[i], err, out)
+		}
+		proved++
+	}
+	altered, err := l.alter(func() (string, error) { return check(kept[0]) })
+	fmt.Printf("proof     nothing was altered since %d checkpoints of half-way; %d captures proved; %d objects altered "+
+		"or removed, each named\n", len(kept), proved, altered)
+	return err
+}
+
+// alter alters and removes objects of the archive and its logs, each of which check must name, and puts them back.
+func (l *lab) alter(check func() (string, error)) (altered int, err error) {
+	client, err := minio.New(l.at, &minio.Options{Creds: credentials.NewStaticV4(key, secret, ""), Region: "us-east-1"})
+	if err != nil {
+		return 0, err
+	}
+	var names []string
+	for o := range client.ListObjects(l.ctx, bucketName, minio.ListObjectsOptions{Recursive: true,
+		Prefix: folder + "/"}) {
+		if strings.Contains(o.Key, "/proof/") || strings.HasSuffix(o.Key, ".warc.gz") {
+			names = append(names, o.Key)
+		}
+	}
+	put := func(name string, data []byte) error {
+		_, err := client.PutObject(l.ctx, bucketName, name, bytes.NewReader(data), int64(len(data)),
+			minio.PutObjectOptions{})
+		return err
+	}
+	for i := range 12 {
+		name := names[l.rnd.IntN(len(names))]
+		o, err := client.GetObject(l.ctx, bucketName, name, minio.GetObjectOptions{})
+		if err != nil {
+			return altered, err
+		}
+		data, err := io.ReadAll(o)
+		if err != nil {
+			return altered, err
+		}
+		if i%2 == 0 {
+			err = client.RemoveObject(l.ctx, bucketName, name, minio.RemoveObjectOptions{})
+		} else {
+			other := bytes.Clone(data)
+			other[l.rnd.IntN(len(other))] ^= 1 << l.rnd.IntN(8)
+			err = put(name, other)
+		}
+		if err != nil {
+			return altered, err
+		}
+		if out, err := check(); err == nil || !strings.Contains(out, strings.TrimPrefix(name, folder+"/")) {
+			return altered, fmt.Errorf("%s was altered, and is not named: %s", name, out)
+		}
+		if err := put(name, data); err != nil {
+			return altered, err
+		}
+		altered++
+	}
+	return altered, nil
 }
 
 // tables reads the index and the Parquet of the bucket, by clients of others: every capture must be in a table, at most
