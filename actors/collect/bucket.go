@@ -44,11 +44,8 @@ type Bucket struct {
 func NewBucket(where bucket.Where) (*Bucket, error) {
 	core, err := minio.NewCore(where.Endpoint, &minio.Options{Creds: where.Credentials, Secure: where.Secure,
 		Region: where.Region, MaxRetries: 1}) // the Sender waits and tries again, and says so
-	if err != nil {
-		return nil, err
-	}
-	logs, err := bucket.OpenLogs(context.Background(), where)
-	return &Bucket{Piece: 16 << 20, Where: where, core: core, logs: logs}, err
+	logs, bad := bucket.OpenLogs(context.Background(), where)
+	return &Bucket{Piece: 16 << 20, Where: where, core: core, logs: logs}, errors.Join(err, bad)
 }
 
 // Check asks for what Bring needs. An error that the store itself gives, and that waiting does not mend, is ErrRefused.
@@ -197,13 +194,11 @@ func (b *Bucket) upload(ctx context.Context, key string, file *File) error {
 		return err
 	}
 	upload, there, err := b.unfinished(ctx, key)
+	if err == nil && upload == "" {
+		upload, err = b.core.NewMultipartUpload(ctx, b.Bucket, key, b.options(file))
+	}
 	if err != nil {
 		return err
-	}
-	if upload == "" {
-		if upload, err = b.core.NewMultipartUpload(ctx, b.Bucket, key, b.options(file)); err != nil {
-			return err
-		}
 	}
 	var parts []minio.CompletePart
 	for number := 1; int64(number-1)*b.Piece < file.Size; number++ {

@@ -441,8 +441,8 @@ func (l *lab) proofs() error {
 		proved++
 	}
 	altered, err := l.alter(func() (string, error) { return check(kept[0]) })
-	fmt.Printf("proof     nothing was altered since %d checkpoints of half-way; %d captures proved; %d objects altered "+
-		"or removed, each named\n", len(kept), proved, altered)
+	fmt.Printf("proof     nothing was altered since %d checkpoints of half-way; %d captures proved; %d objects "+
+		"altered or removed, each named\n", len(kept), proved, altered)
 	return err
 }
 
