@@ -257,7 +257,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		c.Retries, c.retryWait(), c.Patience, c.PageBudget
 	o.Hosts.Revisit, o.Hosts.Relief = c.Revisit, politeness.Optimal
 	o.Fetch.News = c.Relief == "news"
-	if err := o.Hosts.Revisit.Objective.Set(c.Relief); err != nil && !o.Fetch.News {
+	if o.Hosts.Revisit.Objective.Set(c.Relief) != nil && !o.Fetch.News {
 		if o.Hosts.Relief, err = politeness.ParseRelief(c.Relief); err != nil {
 			return o, Usage("--relief: %v", err)
 		}

@@ -268,7 +268,6 @@ func (s *Server) calendar(w http.ResponseWriter, r *http.Request, u weburl.URL, 
 		First, Last time.Time
 		Years       []year
 		Months      []month
-		Weekdays    []string
 		Line        *line.Line
 	}{page: page{wordsFor(r), u.String()}, URL: u.String()}
 	err := s.archive.Captures(u, func(e cdxj.Entry) bool {
@@ -313,7 +312,6 @@ func (s *Server) calendar(w http.ResponseWriter, r *http.Request, u weburl.URL, 
 	if err != nil {
 		return err
 	}
-	content.Weekdays = content.T["weekdays"]
 	for m := time.January; m <= time.December; m++ {
 		first := time.Date(shown.Year, m, 1, 0, 0, 0, 0, time.UTC)
 		grid := make([]day, (int(first.Weekday())+6)%7) // weeks begin on Monday

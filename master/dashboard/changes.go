@@ -13,8 +13,8 @@ func (d *Dashboard) changed(r *http.Request, _ *page) (any, error) {
 	return d.crawl.Changes().Page(r, d.crawl.Options().Watched != nil), nil
 }
 
-// week shows at which hours of the week pages changed.
-func (d *Dashboard) week(r *http.Request, p *page) (any, error) {
+// showWeek shows at which hours of the week pages changed.
+func showWeek(d *Dashboard, r *http.Request, p *page) (any, error) {
 	return week.Show(r, d.crawl.Changes().Each, d.crawl.Options().Watched != nil, p.Now), nil
 }
 

@@ -46,7 +46,7 @@ var views = []*view{
 	{"nodes", "/nodes", "nodes", []string{"state", "masters", "slaves"}, 2 * time.Second, (*Dashboard).nodes},
 	{"revisit", "/revisit", "revisit", []string{"state", "figures"}, 10 * time.Second, (*Dashboard).revisits},
 	{"changes", "/changes", "changes", []string{"state", "changes"}, 2 * time.Second, (*Dashboard).changed},
-	{"week", "/week", "changes", []string{"state", "week"}, time.Minute, (*Dashboard).week},
+	{"week", "/week", "changes", []string{"state", "week"}, time.Minute, showWeek},
 	{"watched", "/watched", "changes", []string{"state", "rows"}, 3 * time.Second, (*Dashboard).watched},
 	{"log", "/log", "log", []string{"state", "lines"}, time.Second, (*Dashboard).log},
 	{"help", "/help", "help", []string{"state"}, 5 * time.Second,

@@ -16,6 +16,7 @@
 //     work;
 //   - the mailboxes of that master and its slaves are recorded, and the page of the recording leads from a message to
 //     its cause on another node;
+//   - the replay has the versions of a page on a line of time, for everybody, and Enter on one shows it;
 //   - the console says nothing, and every request of the browser goes to the dashboard.
 //
 // Nothing here is judged by how fast the machine is: what must come to be is waited for with patience, and what must
@@ -98,6 +99,7 @@ func (t *trial) run(ctx context.Context) error {
 		{"pages can be read without a script", b.withoutScript},
 		{"everybody can use every page", b.accessible},
 		{"every control is reached by keyboard", b.walk},
+		{"a page's versions on a line of time, in the replay", b.versions},
 		{"pictures", b.screenshots},
 		{"a drained slave gives its hosts to the others", b.drain},
 		{"the console is silent, and nothing leaves the machine", b.quiet},
