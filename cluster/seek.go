@@ -110,12 +110,9 @@ func (n *Node) missing() bool {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, m := range n.alive {
-		if n.self.Role == Master || m.Role == Master {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(slices.Collect(maps.Values(n.alive)), func(m Member) bool {
+		return n.self.Role == Master || m.Role == Master
+	})
 }
 
 // lostAddresses are where members were lost lately.

@@ -1,6 +1,7 @@
 package slave
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,21 +39,19 @@ func openRenderer(s *Slave) {
 	if s.renderer != nil || !runsScripts(f) {
 		return
 	}
-	if s.o.Shows != nil {
-		s.renderer = render.New(s.o.Shows, s.o.Others, s.o.Archive.Writer.Dir, s.log)
-		return
+	shows := s.o.Shows
+	if shows == nil {
+		o := s.o.Browser
+		path, err := browser.Find(o.Path)
+		if err != nil {
+			s.log.WithField("err", err).Warn("scripts are not run: pages that they make are not whole")
+			return
+		}
+		o.Dir = cmp.Or(o.Dir, filepath.Join(filepath.Dir(s.o.Archive.Writer.Dir), "browser"))
+		o.Path, o.UserAgent, o.Log = path, f.UserAgent, s.log
+		shows = browser.New(o)
 	}
-	o := s.o.Browser
-	var err error
-	if o.Path, err = browser.Find(o.Path); err != nil {
-		s.log.WithField("err", err).Warn("scripts are not run: pages that they make are not whole")
-		return
-	}
-	if o.Dir == "" {
-		o.Dir = filepath.Join(filepath.Dir(s.o.Archive.Writer.Dir), "browser")
-	}
-	o.UserAgent, o.Log = f.UserAgent, s.log
-	s.renderer = render.New(browser.New(o), s.o.Others, s.o.Archive.Writer.Dir, s.log)
+	s.renderer = render.New(shows, s.o.Others, s.o.Archive.Writer.Dir, s.log)
 }
 
 func runsScripts(f *messages.FetchRules) bool {

@@ -1,7 +1,9 @@
 package weburl
 
 import (
+	"bytes"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -120,21 +122,10 @@ func endsInNumber(host []byte) bool {
 	if len(last) == 0 || last[0] < '0' || last[0] > '9' {
 		return false
 	}
-	if len(last) >= 2 && last[0] == '0' && last[1] == 'x' {
-		last = last[2:]
-		for _, c := range last {
-			if class[c]&hexDigit == 0 {
-				return false
-			}
-		}
-		return true
+	if hex, is := bytes.CutPrefix(last, []byte("0x")); is {
+		return !slices.ContainsFunc(hex, func(c byte) bool { return class[c]&hexDigit == 0 })
 	}
-	for _, c := range last {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(last, func(c byte) bool { return c < '0' || c > '9' })
 }
 
 // ipv4 reads one to four decimal, octal or hexadecimal numbers.

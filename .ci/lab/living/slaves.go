@@ -16,7 +16,7 @@ import (
 	"henro/store/archive/cdxj"
 )
 
-// leases makes hosts go from slave to slave: --page-budget of a crawl by several.
+// leases gives hosts back often, so that another slave may have them: --page-budget of a crawl by several.
 const leases = "12"
 
 // together makes a crawl by a master and several slaves, each with a browser of its own, and lays their archives
