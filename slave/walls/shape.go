@@ -46,13 +46,8 @@ func (s *signs) byShape() Kind {
 		}
 	}
 	size := letters(d.Text, max(len(d.Text)/2, sentence))
-	switch {
-	case s.page.Redirected && best == Consent && most > 1 && s.atConsent():
-		return best
-	case !s.bare && (most < manyIdeas || size > most*perManyIdeas || s.hasSite() || s.asked(best)):
-		return None
-	case !s.bare:
-		return best
+	if s.isLedToConsent(best, most) || !s.bare {
+		return s.byIdeas(best, most, size)
 	}
 	if !s.failed && most < 2 && size > sentence {
 		return None // before its body and its URL are looked at
@@ -74,6 +69,20 @@ func (s *signs) byShape() Kind {
 		return None // of the last two: it says that there is no such page, or that scripts make it
 	}
 	if !s.isShaped(u, best == Parked, most, size, does&asks != 0) {
+		return None
+	}
+	return best
+}
+
+// isLedToConsent reports that a redirect led to a page which its URL and its words say is for consent.
+func (s *signs) isLedToConsent(best Kind, most int) bool {
+	return s.page.Redirected && best == Consent && most > 1 && s.atConsent()
+}
+
+// byIdeas looks at a page of some text of which hints say a kind: many, and nothing else.
+func (s *signs) byIdeas(best Kind, most, size int) Kind {
+	if !s.isLedToConsent(best, most) &&
+		(most < manyIdeas || size > most*perManyIdeas || s.hasSite() || s.asked(best)) {
 		return None
 	}
 	return best

@@ -300,15 +300,15 @@ func (s *signs) isLogIn() bool {
 	if err != nil || !redirected && !denied && named(u, LogIn) {
 		return false // of the last: it was asked for
 	}
-	if talks := s.talks(LogIn) && !denied; talks && s.title.of(LogIn, titles) == 0 && s.hasSite() {
+	if s.talks(LogIn) && s.title.of(LogIn, titles) == 0 && s.hasSite() {
 		return false
 	}
-	worded, bare := s.title.of(LogIn, titles) > 0, s.bare && len(s.page.Document.Text) <= sentence
+	worded, said := s.title.of(LogIn, titles) > 0, s.text.of(LogIn, says) > 0
 	switch {
-	case denied && worded && s.text.of(LogIn, says) > 0:
+	case denied && worded && said, form && (worded || denied || said):
 		return true
-	case marked && (worded || redirected || bare), form && (worded || denied || s.text.of(LogIn, says) > 0):
+	case marked && (worded || redirected || s.bare && len(s.page.Document.Text) <= sentence):
 		return true
 	}
-	return redirected && named(u, LogIn) && (form || worded || s.bare || s.text.of(LogIn, says) > 0)
+	return redirected && named(u, LogIn) && (form || worded || said || s.bare)
 }
