@@ -80,13 +80,9 @@ func (c *Crawl) Define(flags *pflag.FlagSet, follow bool, say func(line string))
 // Recall completes settings by those that the crawl in a directory keeps, for who looks at them.
 func Recall(flags *pflag.FlagSet, dir string) error {
 	d, err := reading.ReadDefinition(dir)
-	if err != nil {
-		return err
-	}
-	s := settling{d, true, nil}
 	flags.VisitAll(func(f *pflag.Flag) {
-		if d.Given[f.Name] != nil && !f.Changed && err == nil {
-			err = s.settle(f)
+		if err == nil && d.Given[f.Name] != nil && !f.Changed {
+			err = (&settling{d, true, nil}).settle(f)
 		}
 	})
 	return err

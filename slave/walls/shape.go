@@ -100,7 +100,7 @@ func (s *signs) byDeeds(u *url.URL, does uint64, size int, asked bool) Kind {
 	status := s.page.Status
 	script := does&scripts != 0 && size == 0 && s.pages == 0
 	switch forms := s.body.of(LogIn, widgets); {
-	case forms > 0 && !asked && !(s.talks(LogIn) && s.ownLinks(u) == leastSite), status == 401 && !script,
+	case forms > 0 && !asked && !s.talks(LogIn), status == 401 && !script,
 		status == 402:
 		return LogIn
 	case script && (s.failed || does&setsCookie != 0 && does&goesOn != 0):

@@ -194,7 +194,7 @@ func (s *signs) look() Kind {
 	s.bare = s.bare && pages <= maxBareLinks
 	best, most := None, wall-1
 	for k := Challenge; k < kinds; k++ {
-		if n := s.count(k); k != LogIn && n > most && !(s.talks(k) && s.hasSite()) {
+		if n := s.count(k); k != LogIn && n > most && !s.talks(k) {
 			best, most = k, n
 		}
 	}
@@ -246,9 +246,10 @@ func (s *signs) count(k Kind) (n int) {
 	return n
 }
 
-// talks reports that a page answers as content does, without a mark of a vendor's: it may speak of walls.
+// talks reports that a page answers as content does, without a mark of a vendor's, and leads to its site: it may speak
+// of walls.
 func (s *signs) talks(k Kind) bool {
-	return !s.failed && !s.page.Redirected && s.inBody().of(k, marks) == 0
+	return !s.failed && !s.page.Redirected && s.inBody().of(k, marks) == 0 && s.hasSite()
 }
 
 // hasSite reports that a page leads to others of its site, as what stands in the place of content does not.
@@ -300,7 +301,7 @@ func (s *signs) isLogIn() bool {
 	if err != nil || !redirected && !denied && named(u, LogIn) {
 		return false // of the last: it was asked for
 	}
-	if s.talks(LogIn) && s.title.of(LogIn, titles) == 0 && s.hasSite() {
+	if s.title.of(LogIn, titles) == 0 && s.talks(LogIn) {
 		return false
 	}
 	worded, said := s.title.of(LogIn, titles) > 0, s.text.of(LogIn, says) > 0

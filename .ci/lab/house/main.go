@@ -74,7 +74,7 @@ const (
 
 // bounds are what measures may come to. A bound is only ever lowered.
 var bounds = map[string]int{
-	houseLines:                      70_204,
+	houseLines:                      70_201,
 	methods:                         30,
 	"fields of protocol.Write":      14,
 	"verbs that henro --help shows": 34,
@@ -121,9 +121,9 @@ var rooms = map[string]int{
 	"slave/render/lenders": 178,
 	"slave/render/spoken":  86,
 	"slave/render/wanted":  83,
-	"slave/walls":          585,
+	"slave/walls":          590,
 	"slave/walls/alike":    121,
-	"store/proof":          2_237,
+	"store/proof":          2_246,
 	"store/proof/packed":   120,
 	"store/archive/bucket": 1_771,
 }
