@@ -21,7 +21,7 @@ func TestEveryShellIsHelpedToCompleteOurCommands(t *testing.T) {
 	}
 	for flag, want := range map[string]string{
 		"scope": "host domain prefix any", "frontier": "host ranked thesis thesis-whole",
-		"order": "breadth inlinks opic", "relief": "none stretch delay optimal freshness age template",
+		"order": "breadth inlinks opic", "relief": "none stretch delay optimal news freshness age template",
 		"mime": "all html", "politeness": "host ip domain", "profile": "polite archive",
 		"log-level": "error warn info debug trace",
 	} {

@@ -298,8 +298,10 @@ func TestATableIsComparedWithItsIndex(t *testing.T) {
 		}
 		return out.Bytes()
 	}
-	flipped := bytes.Clone(whole)
-	flipped[len(flipped)/2] ^= 1
+	damaged := bytes.Clone(whole)
+	for i := range 256 { // the first column: what is said of columns behind them changes no row
+		damaged[4+i] ^= 0xff
+	}
 	for name, c := range map[string]struct {
 		table []byte
 		clean bool
@@ -310,7 +312,7 @@ func TestATableIsComparedWithItsIndex(t *testing.T) {
 		"a status is other": {write(bytes.Replace(lines, []byte(`s":"200"`), []byte(`s":"404"`), 1)), false},
 		"no Parquet":        {[]byte("PAR1 PAR1"), false},
 		"empty":             {nil, false},
-		"a byte is other":   {flipped, false},
+		"a page is damaged": {damaged, false},
 		"cut off":           {whole[:len(whole)-9], false},
 	} {
 		for _, taken := range []bool{false, true} {
