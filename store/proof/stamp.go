@@ -56,11 +56,16 @@ func ParseStamp(answer, note []byte) (*Stamp, error) {
 	return &Stamp{t.Time.UTC(), t.Certificates[max(at, 0)].Subject.String()}, nil
 }
 
-func parseStamp(answer, note []byte) (*timestamp.Timestamp, error) {
+func parseStamp(answer, note []byte) (t *timestamp.Timestamp, err error) {
 	if len(answer) > maxStamp {
 		return nil, fmt.Errorf("%w: it is longer than %d bytes", ErrStamp, maxStamp)
 	}
-	t, err := timestamp.ParseResponse(answer)
+	defer func() { // package pkcs7 reads behind the end of what is damaged
+		if r := recover(); r != nil {
+			t, err = nil, fmt.Errorf("%w: %v", ErrStamp, r)
+		}
+	}()
+	t, err = timestamp.ParseResponse(answer)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStamp, err)
 	}

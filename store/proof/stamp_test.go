@@ -174,6 +174,7 @@ func TestAnAuthorityThatLiesIsNotBelieved(t *testing.T) {
 
 func FuzzParseStamp(f *testing.F) {
 	f.Add([]byte{0x30, 0x03, 2, 1, 0})
+	f.Add([]byte{0x30, 9, 0x30, 3, 2, 1, 0, 0x30, 2, 0x1f, 0x85}) // a tag that does not end
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		if s, err := ParseStamp(answer, []byte("a checkpoint")); err == nil {
 			t.Error("it is believed:", s) // nobody signed that text

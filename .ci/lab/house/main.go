@@ -123,7 +123,7 @@ var rooms = map[string]int{
 	"slave/render/wanted":  83,
 	"slave/walls":          590,
 	"slave/walls/alike":    121,
-	"store/proof":          2_246,
+	"store/proof":          2_251,
 	"store/proof/packed":   120,
 	"store/archive/bucket": 1_771,
 }
