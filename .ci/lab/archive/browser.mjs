@@ -133,7 +133,7 @@ try {
 
   const inside = (memento) => until(() => ours.frames().find((f) => f.url().startsWith(`http://${stamp(memento.at)}-`)));
   await ours.goto(base + "/");
-  say((await text(ours.mainFrame())).includes(new URL(page).host), "henro replay: start page lists the site");
+  say(await until(async () => (await text(ours.mainFrame())).includes(new URL(page).host)), "henro replay: start page lists the site");
   if (screenshots) await ours.screenshot({ path: screenshots + "/replay-sites.png" });
   await ours.type("input[name=q]", new URL(page).host);
   await Promise.all([ours.waitForNavigation(), ours.keyboard.press("Enter")]);
