@@ -47,7 +47,7 @@ func (h *hook) takes() []string {
 func change(n int) *changes.Change {
 	at := time.Date(2026, 3, 1, 12, 0, n, 0, time.UTC)
 	url := fmt.Sprintf("http://a.example/%d", n)
-	return &changes.Change{ID: changes.IDOf(url, at), URL: url, Title: fmt.Sprint("Page ", n), At: at, Letters: 9,
+	return &changes.Change{ID: changes.IDOf(url, at, ""), URL: url, Title: fmt.Sprint("Page ", n), At: at, Letters: 9,
 		Kinds: []string{"text"}}
 }
 

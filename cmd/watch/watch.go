@@ -349,8 +349,8 @@ func (w *Watcher) Find(c *changes.Change) (*Pair, error) {
 
 // entry writes blocks of a change as henro feed writes them down: sentences that went and came.
 func entry(p *Pair, title string, rule *news.Rule, blocks []news.Changed) *changes.Change {
-	c := &changes.Change{ID: changes.IDOf(p.Now.URL, p.Now.At), URL: p.Now.URL, Title: title, At: p.Now.At.UTC(),
-		Before: p.Before.At.UTC()}
+	c := &changes.Change{ID: changes.IDOf(p.Now.URL, p.Now.At, p.Now.Digest), URL: p.Now.URL, Title: title,
+		At: p.Now.At.UTC(), Before: p.Before.At.UTC()}
 	if rule != nil {
 		c.Tag = rule.Tag
 	}

@@ -37,7 +37,7 @@ func add(t *testing.T, dir string, numbers ...int) {
 	}
 }
 
-func idOf(n int) string { return changes.IDOf(fmt.Sprint("https://a.test/", n), time.Unix(0, 0)) }
+func idOf(n int) string { return changes.IDOf(fmt.Sprint("https://a.test/", n), time.Unix(0, 0), "") }
 
 // reader gets lines of a stream, and is gone after so many.
 type reader struct {

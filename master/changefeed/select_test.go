@@ -26,7 +26,7 @@ func TestAReaderSelects(t *testing.T) {
 	for n := range 300 {
 		at := time.Date(2026, 3, 14, 12, n, 0, 0, time.UTC)
 		page := fmt.Sprintf("https://%s.test/tea/%d", []string{"a", "b"}[n%2], n)
-		all = append(all, changes.Change{ID: changes.IDOf(page, at), URL: page, At: at,
+		all = append(all, changes.Change{ID: changes.IDOf(page, at, ""), URL: page, At: at,
 			Diff: "+Salt costs " + fmt.Sprint(n)})
 	}
 	all[40].Tag = "salt"

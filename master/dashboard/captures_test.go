@@ -42,7 +42,7 @@ func TestTheLifeOfAPageHasItsCaptures(t *testing.T) {
 	write(filepath.Join(warc, "h.cdxj"), index)
 	at := time.Date(2030, 3, 3, 12, 0, 0, 0, time.UTC)
 	for _, page := range []string{somePage, "https://other.test/"} {
-		told := changes.Change{ID: changes.IDOf(page, at), URL: page, At: at,
+		told := changes.Change{ID: changes.IDOf(page, at, ""), URL: page, At: at,
 			Diff: "--- a\n+++ b\n@@ -1 +1 @@\n-Salt costs 1 €\n+Salt costs 2 €\n"}
 		if err := changes.Append(filepath.Join(f.dir, changes.Folder), []changes.Change{told}); err != nil {
 			t.Fatal(err)

@@ -27,12 +27,12 @@ func TestTheLatestChangesAreShown(t *testing.T) {
 	var all []changes.Change
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for i, text := range evil {
-		all = append(all, changes.Change{ID: changes.IDOf(text, at), URL: text, Title: text,
+		all = append(all, changes.Change{ID: changes.IDOf(text, at, ""), URL: text, Title: text,
 			Diff: "-" + text + "\n+new", Letters: i, At: at.Add(time.Duration(i) * time.Hour), Before: at})
 	}
 	for i := range 60 {
 		at := at.Add(1000*time.Hour + time.Duration(i)*time.Second)
-		all = append(all, changes.Change{ID: changes.IDOf(somePage, at), URL: somePage, At: at, Before: at,
+		all = append(all, changes.Change{ID: changes.IDOf(somePage, at, ""), URL: somePage, At: at, Before: at,
 			Diff: "+last", Letters: i})
 	}
 	if err := changes.Append(dir, all); err != nil {
@@ -54,7 +54,7 @@ func TestTheLatestChangesAreShown(t *testing.T) {
 	}
 	for i := range evil {
 		all[i].At = at.Add(time.Duration(2000+i) * time.Hour)
-		all[i].ID = changes.IDOf(all[i].URL, all[i].At)
+		all[i].ID = changes.IDOf(all[i].URL, all[i].At, "")
 	}
 	if err := changes.Append(dir, all[:len(evil)]); err != nil {
 		t.Fatal(err)
@@ -78,10 +78,10 @@ func TestTheWeekOfASiteLeadsToItsChanges(t *testing.T) {
 		t.Errorf("without changes: %q", doc.Find("#week").Text())
 	}
 	at := floor.Now().Add(-24 * time.Hour)
-	all := []changes.Change{{ID: changes.IDOf(somePage, at), URL: somePage, At: at, Before: at,
+	all := []changes.Change{{ID: changes.IDOf(somePage, at, ""), URL: somePage, At: at, Before: at,
 		Diff: "+The festival begins"}}
 	for i, text := range evil {
-		all = append(all, changes.Change{ID: changes.IDOf(text, at), URL: text, Title: text,
+		all = append(all, changes.Change{ID: changes.IDOf(text, at, ""), URL: text, Title: text,
 			Diff: "-" + text, At: at, Letters: i})
 	}
 	if err := changes.Append(filepath.Join(crawl.dir, changes.Folder), all); err != nil {

@@ -17,7 +17,7 @@ func TestChangesAreCountedByWeekdayAndHour(t *testing.T) {
 	var all []changes.Change
 	add := func(page string, at ...time.Time) {
 		for _, at := range at {
-			all = append(all, changes.Change{ID: changes.IDOf(page, at), URL: page, At: at.UTC()})
+			all = append(all, changes.Change{ID: changes.IDOf(page, at, ""), URL: page, At: at.UTC()})
 		}
 	}
 	const site = "https://news.test"

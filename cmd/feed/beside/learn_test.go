@@ -124,7 +124,7 @@ func TestAReaderTeachesASlave(t *testing.T) {
 		if told[0].Cursor == "" {
 			t.Error("it cannot be seen that a slave found it")
 		}
-		if err := teach(changes.IDOf("http://b.test/", time.Now()), true); err == nil ||
+		if err := teach(changes.IDOf("http://b.test/", time.Now(), ""), true); err == nil ||
 			!strings.Contains(err.Error(), "none of 1 slaves") {
 			t.Errorf("a change that nobody found: %v", err)
 		}

@@ -77,7 +77,7 @@ func TestALineHasWhatEachVersionBrought(t *testing.T) {
 		t.Errorf("compared:\n%s, want\n%s", got, want)
 	}
 	at := noon.AddDate(0, 0, 3)
-	if err := changes.Append(folder, []changes.Change{{ID: changes.IDOf(page, at), URL: page, At: at,
+	if err := changes.Append(folder, []changes.Change{{ID: changes.IDOf(page, at, ""), URL: page, At: at,
 		Diff: "--- a\n+++ b\n@@ -1 +1 @@\n-Salt costs 2 €\n+Salt costs 3 €\n"}}); err != nil {
 		t.Fatal(err)
 	}

@@ -73,9 +73,10 @@ func (c *Change) Line() string {
 // IDPrefix begins the name of each change.
 const IDPrefix = "urn:henro:change:"
 
-// IDOf names a change; the name is the same whenever the change is found.
-func IDOf(url string, at time.Time) string {
-	sum := sha256.Sum256([]byte(url + "\n" + at.UTC().Format(time.RFC3339Nano)))
+// IDOf names a change by the capture that shows it; the name is the same whenever the change is found. Moments of
+// captures are whole seconds, so the digest tells two versions of one second apart.
+func IDOf(url string, at time.Time, digest string) string {
+	sum := sha256.Sum256([]byte(url + "\n" + at.UTC().Format(time.RFC3339Nano) + digest))
 	return IDPrefix + hex.EncodeToString(sum[:16])
 }
 

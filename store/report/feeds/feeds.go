@@ -69,7 +69,7 @@ func WriteAtom(dir, name string, now time.Time) error {
 
 // Atom is a feed of changes, the latest first. updated is when it was, if there are none.
 func Atom(latest []changes.Change, name string, updated time.Time) ([]byte, error) {
-	feed := atomFeed{ID: changes.IDOf(name, time.Time{}), Title: "Changes of " + name, Author: atomAuthor{"henro"},
+	feed := atomFeed{ID: changes.IDOf(name, time.Time{}, ""), Title: "Changes of " + name, Author: atomAuthor{"henro"},
 		Updated: updated.UTC().Format(time.RFC3339)}
 	if len(latest) > 0 {
 		feed.Updated = latest[0].At.UTC().Format(time.RFC3339)
