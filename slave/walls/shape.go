@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
-	"net/url"
 	"slices"
 	"strings"
 )
@@ -46,43 +45,36 @@ func (s *signs) byShape() Kind {
 		}
 	}
 	size := letters(d.Text, max(len(d.Text)/2, sentence))
-	if s.isLedToConsent(best, most) || !s.bare {
+	switch {
+	case s.page.Redirected && best == Consent && most > 1 && s.says(Consent):
+		return best
+	case !s.bare:
 		return s.byIdeas(best, most, size)
 	}
-	if !s.failed && most < 2 && size > sentence {
+	if !s.failed && most < 2 && size > sentence || s.here() == nil {
 		return None // before its body and its URL are looked at
 	}
-	u, err := url.Parse(s.page.URL)
-	if err != nil {
-		return None
-	}
 	refused := status == 401 || status == 403
-	asked := !s.page.Redirected && !refused && named(u, LogIn) // a page for logging in is content there
+	asked := !s.page.Redirected && !refused && s.says(LogIn) // a page for logging in is content there
 	if asked && best == LogIn {
 		best, most = second, s.hinted(second)
 	}
 	does := s.inBody()[None][marks]
-	if k := s.byDeeds(u, does, size, asked); k != None {
+	if k := s.byDeeds(does, size, asked); k != None {
 		return k
 	}
 	if !s.failed && (most < 2 && best != Parked || s.hinted(None) > 0 || d.Scripted) {
 		return None // of the last two: it says that there is no such page, or that scripts make it
 	}
-	if !s.isShaped(u, best == Parked, most, size, does&asks != 0) {
+	if !s.isShaped(best == Parked, most, size, does&asks != 0) {
 		return None
 	}
 	return best
 }
 
-// isLedToConsent reports that a redirect led to a page which its URL and its words say is for consent.
-func (s *signs) isLedToConsent(best Kind, most int) bool {
-	return s.page.Redirected && best == Consent && most > 1 && s.atConsent()
-}
-
 // byIdeas looks at a page of some text of which hints say a kind: many, and nothing else.
 func (s *signs) byIdeas(best Kind, most, size int) Kind {
-	if !s.isLedToConsent(best, most) &&
-		(most < manyIdeas || size > most*perManyIdeas || s.hasSite() || s.asked(best)) {
+	if most < manyIdeas || size > most*perManyIdeas || s.hasSite() || s.asked(best) {
 		return None
 	}
 	return best
@@ -90,18 +82,16 @@ func (s *signs) byIdeas(best Kind, most, size int) Kind {
 
 // asked reports that a page about a kind was asked for: it is content there.
 func (s *signs) asked(k Kind) bool {
-	u, err := url.Parse(s.page.URL)
-	return err != nil || !s.page.Redirected && (named(u, None) || named(u, k))
+	return s.here() == nil || !s.page.Redirected && (s.says(None) || s.says(k))
 }
 
 // byDeeds needs no words: a form for a password, a status, a script that goes on to the page. asked: for a page for
 // logging in, which is content there.
-func (s *signs) byDeeds(u *url.URL, does uint64, size int, asked bool) Kind {
+func (s *signs) byDeeds(does uint64, size int, asked bool) Kind {
 	status := s.page.Status
 	script := does&scripts != 0 && size == 0 && s.pages == 0
 	switch forms := s.body.of(LogIn, widgets); {
-	case forms > 0 && !asked && !s.talks(LogIn), status == 401 && !script,
-		status == 402:
+	case forms > 0 && !asked && !s.talks(LogIn), status == 401 && !script, status == 402:
 		return LogIn
 	case script && (s.failed || does&setsCookie != 0 && does&goesOn != 0):
 		return Challenge
@@ -109,17 +99,16 @@ func (s *signs) byDeeds(u *url.URL, does uint64, size int, asked bool) Kind {
 		return Challenge // it lets in who keeps the cookie, or proves something in frames, or comes again
 	case status == 429:
 		return RateLimit
-	case size <= sentence && s.leadsBack(u) && named(u, LogIn):
+	case size <= sentence && s.leadsBack() && s.says(LogIn):
 		return LogIn
 	}
 	return None
 }
 
 // isShaped weighs the ideas that a page of so many letters gives hints of against what it does. asks: for anything.
-func (s *signs) isShaped(u *url.URL, parked bool, most, size int, asks bool) bool {
-	shape, own := 0, s.ownLinks(u) > 0
-	for _, sign := range [...]bool{asks && !own, s.page.Document.NoIndex, !own && s.tellsAddress(),
-		s.leadsBack(u), s.leadsBack(u)} {
+func (s *signs) isShaped(parked bool, most, size int, asks bool) bool {
+	shape, own, back := 0, s.ownLinks() > 0, s.leadsBack()
+	for _, sign := range [...]bool{asks && !own, s.page.Document.NoIndex, !own && s.tellsAddress(), back, back} {
 		if sign {
 			shape++
 		}
@@ -147,23 +136,28 @@ func (s *signs) hinted(k Kind) int { return bits.OnesCount64(s.title[k][hints] |
 const leastSite = 2
 
 // ownLinks is how many links lead to other pages of the same site, up to leastSite, but those that walls have as well.
-func (s *signs) ownLinks(u *url.URL) int {
+// They are looked at once.
+func (s *signs) ownLinks() int {
+	u := s.here()
+	if s.own >= 0 || u == nil {
+		return s.own
+	}
+	s.own = 0
 	var paths [leastSite]string
-	n := 0
 	for _, l := range s.page.Document.Links {
 		if !l.Kind.Navigates() {
 			continue
 		}
 		to, err := u.Parse(l.Raw)
-		if err != nil || to.Host != u.Host || to.Path == u.Path || slices.Contains(paths[:n], to.Path) ||
+		if err != nil || to.Host != u.Host || to.Path == u.Path || slices.Contains(paths[:s.own], to.Path) ||
 			named(to, None) || named(to, LogIn) {
 			continue
 		}
-		if paths[n], n = to.Path, n+1; n == leastSite {
+		if paths[s.own], s.own = to.Path, s.own+1; s.own == leastSite {
 			break
 		}
 	}
-	return n
+	return s.own
 }
 
 // letters is how much a text says, in letters, of which one of Chinese, Japanese or Korean counts as two. A text that
@@ -211,7 +205,8 @@ func (s *signs) tellsAddress() bool {
 }
 
 // leadsBack reports that the page was reached by a redirect, and that its URL says where to go afterwards.
-func (s *signs) leadsBack(u *url.URL) bool {
+func (s *signs) leadsBack() bool {
+	u := s.here()
 	if !s.page.Redirected || u.RawQuery == "" || len(u.RawQuery) > maxText {
 		return false
 	}

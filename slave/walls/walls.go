@@ -93,7 +93,7 @@ func Look(p *Page) Kind {
 	if p.Document == nil || len(p.Document.Text) > maxText {
 		return byHeader(p)
 	}
-	s := signs{page: p}
+	s := signs{page: p, own: -1}
 	if k := s.look(); k != None {
 		return k
 	}
@@ -165,9 +165,18 @@ type signs struct {
 	page              *Page
 	title, text, body found
 	bare, failed      bool
-	content           bool // nothing needs to be looked for
-	read              bool // the body
-	pages             int  // how many links lead to pages
+	content, read     bool     // nothing needs to be looked for; the body was
+	pages             int      // how many links lead to pages
+	at                *url.URL // see here
+	own               int      // see ownLinks; -1: not known yet
+}
+
+// here is the URL of the page; nil: it is none.
+func (s *signs) here() *url.URL {
+	if s.at == nil {
+		s.at, _ = url.Parse(s.page.URL)
+	}
+	return s.at
 }
 
 func (s *signs) look() Kind {
@@ -176,7 +185,8 @@ func (s *signs) look() Kind {
 	s.failed = s.page.Status >= 400 && s.page.Status != 404 && s.page.Status != 410 || s.page.Status == 202
 	s.failed = s.failed || s.page.Status > 226 && s.page.Status < 300 // no such status says what it is
 	s.bare = letters(d.Text, maxBareText) <= maxBareText && len(d.Links) <= 4*maxBareLinks
-	if !s.bare && !s.failed && s.title == (found{}) && !s.standsAlone() {
+	plain := !s.bare && !s.failed && s.title == (found{})
+	if plain && !s.standsAlone() {
 		s.content = true
 		return None // most pages go no further
 	}
@@ -187,7 +197,7 @@ func (s *signs) look() Kind {
 		}
 	}
 	s.pages = pages
-	if pages > maxLinks || pages > maxBareLinks && !s.bare && !s.failed && s.title == (found{}) {
+	if pages > maxLinks || plain && pages > maxBareLinks {
 		return None
 	}
 	said.find(lower(d.Text), &s.text)
@@ -232,7 +242,7 @@ func (s *signs) count(k Kind) (n int) {
 	if n == 0 && !titled && !marked {
 		return 0
 	}
-	beside := marked || s.inBody().of(k, widgets) > 0 || k == Consent && s.atConsent() || k == Parked && s.namesHost()
+	beside := marked || s.inBody().of(k, widgets) > 0 || k == Consent && s.says(Consent) || k == Parked && s.namesHost()
 	short := titled && s.title.of(k, says) == 0 && (spare || beside)
 	only := s.bare && sentences > 0 && len(s.page.Document.Text) <= sentence // it is all that there is
 	for _, sign := range [...]bool{marked, beside, s.bare, s.failed, short, only} {
@@ -253,10 +263,7 @@ func (s *signs) talks(k Kind) bool {
 }
 
 // hasSite reports that a page leads to others of its site, as what stands in the place of content does not.
-func (s *signs) hasSite() bool {
-	u, err := url.Parse(s.page.URL)
-	return err == nil && s.ownLinks(u) >= leastSite
-}
+func (s *signs) hasSite() bool { return s.ownLinks() >= leastSite }
 
 // inBody looks for the marks in the body, once.
 func (s *signs) inBody() *found {
@@ -267,9 +274,10 @@ func (s *signs) inBody() *found {
 	return &s.body
 }
 
-func (s *signs) atConsent() bool {
-	u, err := url.Parse(s.page.URL)
-	return err == nil && named(u, Consent)
+// says reports that the URL says of itself what kind of page it is.
+func (s *signs) says(k Kind) bool {
+	u := s.here()
+	return u != nil && named(u, k)
 }
 
 // speaksOfDomains reports more than a sentence about a domain that is not the page's own, and to which nothing led.
@@ -279,8 +287,8 @@ func (s *signs) speaksOfDomains() bool {
 
 // namesHost reports that title or text name the page's own host, as parked domains do.
 func (s *signs) namesHost() bool {
-	u, err := url.Parse(s.page.URL)
-	if err != nil {
+	u := s.here()
+	if u == nil {
 		return false
 	}
 	name, d := strings.TrimPrefix(u.Hostname(), "www."), s.page.Document
@@ -297,8 +305,7 @@ func (s *signs) isLogIn() bool {
 	if !form && !marked && !redirected && !denied {
 		return false
 	}
-	u, err := url.Parse(s.page.URL)
-	if err != nil || !redirected && !denied && named(u, LogIn) {
+	if s.here() == nil || !redirected && !denied && s.says(LogIn) {
 		return false // of the last: it was asked for
 	}
 	if s.title.of(LogIn, titles) == 0 && s.talks(LogIn) {
@@ -311,5 +318,5 @@ func (s *signs) isLogIn() bool {
 	case marked && (worded || redirected || s.bare && len(s.page.Document.Text) <= sentence):
 		return true
 	}
-	return redirected && named(u, LogIn) && (form || worded || said || s.bare)
+	return redirected && s.says(LogIn) && (form || worded || said || s.bare)
 }
