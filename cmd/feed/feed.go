@@ -178,7 +178,7 @@ func (f *Feed) tell(ctx context.Context, pairs []watch.Pair) (count int, err err
 		var told, quiet []changes.Change
 		for _, p := range pairs[begin:min(begin+100, len(pairs))] {
 			var change, noise *changes.Change
-			id := changes.IDOf(p.Now.URL, p.Now.At, p.Now.Digest)
+			id := p.ID()
 			if !f.listed[id] && f.wants(p.Now.URL) { // a capture that cannot be read is henro check's business
 				change, noise, _ = f.watcher.Compare(&p)
 			}

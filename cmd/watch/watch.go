@@ -161,6 +161,9 @@ type Pair struct {
 	before *Copy // where Before is of another archive
 }
 
+// ID is the name of the change that the later capture shows.
+func (p *Pair) ID() string { return changes.IDOf(p.Now.URL, p.Now.At, p.Now.Digest) }
+
 // Copy is a capture of another archive.
 type Copy struct {
 	At       time.Time
@@ -349,8 +352,7 @@ func (w *Watcher) Find(c *changes.Change) (*Pair, error) {
 
 // entry writes blocks of a change as henro feed writes them down: sentences that went and came.
 func entry(p *Pair, title string, rule *news.Rule, blocks []news.Changed) *changes.Change {
-	c := &changes.Change{ID: changes.IDOf(p.Now.URL, p.Now.At, p.Now.Digest), URL: p.Now.URL, Title: title,
-		At: p.Now.At.UTC(), Before: p.Before.At.UTC()}
+	c := &changes.Change{ID: p.ID(), URL: p.Now.URL, Title: title, At: p.Now.At.UTC(), Before: p.Before.At.UTC()}
 	if rule != nil {
 		c.Tag = rule.Tag
 	}

@@ -85,7 +85,8 @@ const (
 // latest 10,000.
 func (b *book) told(since string) *messages.ChangesTold {
 	t := &messages.ChangesTold{Last: since}
-	info, err := os.Stat(filepath.Join(b.dir, cmp.Or(b.name, changes.LinesName)))
+	name := cmp.Or(b.name, changes.LinesName)
+	info, err := os.Stat(filepath.Join(b.dir, name))
 	if err != nil {
 		if t.Last == "" {
 			t.Last = earliest
@@ -96,11 +97,7 @@ func (b *book) told(since string) *messages.ChangesTold {
 	fresh := !info.ModTime().Equal(b.seen) || info.Size() != b.size
 	end := slices.IndexFunc(b.read, is)
 	for n := few; n <= most && (fresh || end < 0 && len(b.read) < most); n *= most / few {
-		recent := changes.Recent
-		if b.name == changes.NoiseName {
-			recent = changes.RecentNoise
-		}
-		read, err := recent(b.dir, n)
+		read, err := changes.RecentOf(b.dir, name, n)
 		if err != nil {
 			return t
 		}

@@ -94,12 +94,13 @@ func appendTo(dir, name string, all []Change) error {
 }
 
 // Recent returns the latest changes, the latest first, at most so many; none where none were found yet.
-func Recent(dir string, most int) ([]Change, error) { return recent(dir, LinesName, most) }
+func Recent(dir string, most int) ([]Change, error) { return RecentOf(dir, LinesName, most) }
 
 // RecentNoise returns what was held for noise lately, as Recent does.
-func RecentNoise(dir string, most int) ([]Change, error) { return recent(dir, NoiseName, most) }
+func RecentNoise(dir string, most int) ([]Change, error) { return RecentOf(dir, NoiseName, most) }
 
-func recent(dir, file string, most int) ([]Change, error) {
+// RecentOf is Recent of the file of a name: LinesName or NoiseName.
+func RecentOf(dir, file string, most int) ([]Change, error) {
 	var all []Change
 	for _, name := range []string{file, journal.OlderName(file, 1)} {
 		if len(all) >= most {
