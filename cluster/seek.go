@@ -110,9 +110,12 @@ func (n *Node) missing() bool {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return !slices.ContainsFunc(slices.Collect(maps.Values(n.alive)), func(m Member) bool {
-		return n.self.Role == Master || m.Role == Master
-	})
+	for _, m := range n.alive {
+		if n.self.Role == Master || m.Role == Master {
+			return false
+		}
+	}
+	return true
 }
 
 // lostAddresses are where members were lost lately.

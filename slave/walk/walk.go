@@ -221,19 +221,22 @@ func (w *Walk) Asked() []*Visit { return w.asked }
 // Answered takes what came of a request under way. It reports whether that is to be parsed: not what is asked for
 // again, by this lease or, where the visit was canceled, by another.
 func (w *Walk) Answered(now time.Time, v *Visit, a *Answer) bool {
+	w.asked = slices.DeleteFunc(w.asked, func(other *Visit) bool { return other == v })
+	canceled := a.Reason == messages.Reason_CANCELED
+	if v.Render { // it cost the host nothing
+		if !canceled {
+			w.unparsed++
+		}
+		return !canceled
+	}
 	// The host measures the interval by its own clock, and saw the request begin some time after us: so the interval
 	// runs from the end. (From the start it was too short by as long as connecting took: the log of a busy host showed
 	// 13 ms for 20.) Where the next need not wait for the end that is not to be had.
-	if v.Render {
-		return w.rendered(v, a)
-	}
 	from := now
 	if w.parallel() > 1 && a.Reason == messages.Reason_NONE {
 		from = w.begun
 	}
 	w.rest(from, w.interval(now, a))
-	w.asked = slices.DeleteFunc(w.asked, func(other *Visit) bool { return other == v })
-	canceled := a.Reason == messages.Reason_CANCELED
 	if (a.Stale || canceled) && v.File == nil {
 		w.visits--
 	}
@@ -255,16 +258,6 @@ func (w *Walk) Answered(now time.Time, v *Visit, a *Answer) bool {
 	}
 	if v.File != nil {
 		w.file.Ask = weburl.URL{} // until it is parsed
-	}
-	w.unparsed++
-	return true
-}
-
-// rendered takes what came of a page's scripts, which cost the host nothing.
-func (w *Walk) rendered(v *Visit, a *Answer) bool {
-	w.asked = slices.DeleteFunc(w.asked, func(other *Visit) bool { return other == v })
-	if a.Reason == messages.Reason_CANCELED {
-		return false
 	}
 	w.unparsed++
 	return true
