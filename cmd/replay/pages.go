@@ -294,9 +294,7 @@ func (s *Server) calendar(w http.ResponseWriter, r *http.Request, u weburl.URL, 
 		}
 	}
 	shown.Shown = true
-	if content.Line, err = line.Of(s.archive, u, shown.Year); err != nil {
-		return err
-	}
+	content.Line = line.New(shown.Year)
 	var days [13][32]day
 	var before *cdxj.Entry
 	err = s.archive.Captures(u, func(e cdxj.Entry) bool {
@@ -307,8 +305,12 @@ func (s *Server) calendar(w http.ResponseWriter, r *http.Request, u weburl.URL, 
 			}
 		}
 		before = &e
+		content.Line.Add(&e)
 		return true
 	})
+	if err == nil {
+		err = content.Line.End(s.archive, u)
+	}
 	if err != nil {
 		return err
 	}

@@ -26,10 +26,13 @@ const (
 	within    = 2 * time.Second // for all that are compared here
 )
 
-// Line is the line of one page, the latest version first.
+// Line is the line of the captures of one page that have a year, the latest version first, and at most 50.
 type Line struct {
 	Versions []Version
 	Earlier  int // versions that are not shown
+
+	year   int
+	before *cdxj.Entry // the latest version of any year
 }
 
 // Version is a capture whose content is not that of the one before it.
@@ -44,32 +47,31 @@ type Version struct {
 	entry, before cdxj.Entry
 }
 
-// Of is the line of the captures of a page that have a year: of more than 50 versions the latest. What one brought is
-// what was told of it (henro feed, henro watch), which leaves noise out; where nothing was, texts are compared, within
-// two seconds.
-func Of(a *captures.Archive, u weburl.URL, year int) (*Line, error) {
-	l := &Line{}
-	var before *cdxj.Entry
-	err := a.Captures(u, func(e cdxj.Entry) bool {
-		if !isSame(before, &e) {
-			if v := (Version{At: e.At, Status: e.Status, First: before == nil, entry: e}); e.At.Year() == year {
-				if before != nil {
-					v.before = *before
-				}
-				if l.Versions = append(l.Versions, v); len(l.Versions) > most {
-					l.Versions, l.Earlier = l.Versions[1:], l.Earlier+1
-				}
-			}
-			before = &e
-		}
-		return true
-	})
-	if err != nil {
-		return nil, err
+// New is a line of a year, without captures.
+func New(year int) *Line { return &Line{year: year} }
+
+// Add takes the next capture of the page, in the order of their moments, those of other years too.
+func (l *Line) Add(e *cdxj.Entry) {
+	if isSame(l.before, e) {
+		return
 	}
+	if v := (Version{At: e.At, Status: e.Status, First: l.before == nil, entry: *e}); e.At.Year() == l.year {
+		if l.before != nil {
+			v.before = *l.before
+		}
+		if l.Versions = append(l.Versions, v); len(l.Versions) > most {
+			l.Versions, l.Earlier = l.Versions[1:], l.Earlier+1
+		}
+	}
+	l.before = e
+}
+
+// End says what each version brought, once all captures were added: what was told of it (henro feed, henro watch),
+// which leaves noise out; where nothing was, texts are compared, within two seconds.
+func (l *Line) End(a *captures.Archive, u weburl.URL) error {
 	known, err := changes.Recent(filepath.Join(filepath.Dir(filepath.Clean(a.Dir())), changes.Folder), told)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	turned := make([]Version, 0, len(l.Versions))
 	end := time.Now().Add(within)
@@ -83,7 +85,7 @@ func Of(a *captures.Archive, u weburl.URL, year int) (*Line, error) {
 		turned = append(turned, *v)
 	}
 	l.Versions = turned
-	return l, nil
+	return nil
 }
 
 // isSame reports whether a capture has the content of the one before it.
