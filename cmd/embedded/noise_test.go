@@ -6,8 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"henro/cmd/embedded/crawltest"
-	"henro/cmd/fakeweb"
 	"henro/master"
 	"henro/slave"
 )
@@ -23,23 +21,11 @@ func noisy(url string) bool {
 // of both halves, and the versions of the other half that were captured.
 func listened(t *testing.T, news bool) (noise, visits, captured int) {
 	synctest.Test(t, func(t *testing.T) {
-		web, err := fakeweb.New(fakeweb.Options{Seed: 2, Hosts: 1, Domains: 1, Pages: 20, PageBytes: 1024,
-			Changes:    fakeweb.Changes{Share: 1, Fastest: 6 * time.Hour, Slowest: 10 * day},
-			Validators: fakeweb.Validators{ETag: 1}, LogEntries: 1 << 18})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer web.Close()
-		begun := time.Now()
-		e := crawltest.Of(t, t.TempDir(), web, -1, func(o *master.Options) {
-			o.Hosts.Continuous, o.Fetch.News, o.For = true, news, 60*day
-			o.LeaseFor, o.TickEvery = 2*time.Hour, 15*time.Minute
-		})
-		e.Adjust = func(o *slave.Options) {
-			o.AskEvery = 15 * time.Minute
+		web, begun := months(t, 6*time.Hour, 10*day, func(o *master.Options) {
+			o.Fetch.News, o.For = news, 60*day
+		}, func(o *slave.Options) {
 			o.Noise = func(url string, _ int, _ []byte) bool { return noisy(url) }
-		}
-		crawltest.Run(t, e)
+		})
 		from, at := begun.Add(20*day), map[string][]time.Time{}
 		for _, entry := range web.Log() {
 			if entry.Start.After(from) {

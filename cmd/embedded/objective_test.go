@@ -18,24 +18,37 @@ type kept struct {
 	fresh, age, span             float64 // page-seconds: current, of age (seconds × seconds), all
 }
 
+// months crawls a host of 20 pages that change from every fastest to every slowest, continuously, in long steps.
+// Options and those of its slave may be added to.
+func months(t *testing.T, fastest, slowest time.Duration, options func(*master.Options),
+	ofSlave func(*slave.Options)) (web *fakeweb.Web, begun time.Time) {
+	web, err := fakeweb.New(fakeweb.Options{Seed: 2, Hosts: 1, Domains: 1, Pages: 20, PageBytes: 1024,
+		Changes:    fakeweb.Changes{Share: 1, Fastest: fastest, Slowest: slowest},
+		Validators: fakeweb.Validators{ETag: 1}, LogEntries: 1 << 18})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { web.Close() })
+	begun = time.Now()
+	e := crawltest.Of(t, t.TempDir(), web, -1, func(o *master.Options) {
+		o.Hosts.Continuous, o.LeaseFor, o.TickEvery = true, 2*time.Hour, 15*time.Minute
+		options(o)
+	})
+	e.Adjust = func(o *slave.Options) {
+		o.AskEvery = 15 * time.Minute
+		ofSlave(o)
+	}
+	crawltest.Run(t, e)
+	return web, begun
+}
+
 // timed crawls a host whose pages change every 2 hours to every 40 days for 90 days and judges the last 30:
 // freshness and age need some 60 until their visits are as many as those of versions.
 func timed(t *testing.T, objective revisit.Objective) (k kept) {
 	synctest.Test(t, func(t *testing.T) {
-		web, err := fakeweb.New(fakeweb.Options{Seed: 2, Hosts: 1, Domains: 1, Pages: 20, PageBytes: 1024,
-			Changes:    fakeweb.Changes{Share: 1, Fastest: 2 * time.Hour, Slowest: 40 * day},
-			Validators: fakeweb.Validators{ETag: 1}, LogEntries: 1 << 18})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer web.Close()
-		begun := time.Now()
-		e := crawltest.Of(t, t.TempDir(), web, -1, func(o *master.Options) {
-			o.Hosts.Continuous, o.Hosts.Revisit.Objective, o.For = true, objective, 90*day
-			o.LeaseFor, o.TickEvery = 2*time.Hour, 15*time.Minute
-		})
-		e.Adjust = func(o *slave.Options) { o.AskEvery = 15 * time.Minute }
-		crawltest.Run(t, e)
+		web, begun := months(t, 2*time.Hour, 40*day, func(o *master.Options) {
+			o.Hosts.Revisit.Objective, o.For = objective, 90*day
+		}, func(*slave.Options) {})
 		visits := map[string][]time.Time{}
 		for _, entry := range web.Log() {
 			visits[entry.URL()] = append(visits[entry.URL()], entry.Start)
