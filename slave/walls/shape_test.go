@@ -50,8 +50,8 @@ func TestAWallIsKnownByItsShape(t *testing.T) {
 		{"what is not there", page("<p>The firewall has blocked robots.</p>", status(404)), None},
 		{"a long question for consent", page(choice + more), Consent},
 		{"it speaks of it and leads to its site", page(choice + more + site), None},
-		{"a page with such a title that leads to its site", page("<title>Cookie consent</title>" + choice + more + site),
-			None},
+		{"a page with such a title that leads to its site",
+			page("<title>Cookie consent</title>" + choice + more + site), None},
 		{"fewer ideas in as many words", page(strings.ReplaceAll(choice, "partners", "friends") +
 			strings.ReplaceAll(more, "privacy", "coffee")), None},
 		{"a page about cookies that was asked for", page(choice+more, at("https://example.org/cookies")), None},
@@ -81,8 +81,8 @@ func TestAWallIsKnownByItsShape(t *testing.T) {
 			status(403)), LogIn},
 		{"denied to all", page("<title>Members</title><p>Please log in to view it.</p>"+site, status(403)), None},
 		{"about domains that are sold", page("<title>Domain kaufen</title><p>Diese Domain steht zum Verkauf: so " +
-			"liest, wer eine der kurzen sucht, die fast alle vergeben sind. Der Preis ist selten das letzte Wort, und " +
-			"wer wartet, zahlt oft weniger.</p>"), None},
+			"liest, wer eine der kurzen sucht, die fast alle vergeben sind. Der Preis ist selten das letzte Wort, " +
+			"und wer wartet, zahlt oft weniger.</p>"), None},
 		{"the domain is sold", page("<p>Diese Domain steht zum Verkauf. Wer sie will, fragt bei uns an, und wir "+
 			"nennen einen Preis, der für example.org angemessen ist; er ist selten das letzte Wort. Domain kaufen</p>",
 			at("https://example.org/")), Parked},
