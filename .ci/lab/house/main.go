@@ -124,7 +124,7 @@ var rooms = map[string]int{
 	"slave/walls":          590,
 	"slave/walls/alike":    121,
 	"store/proof":          2_251,
-	"store/proof/packed":   120,
+	"store/proof/packed":   168,
 	"store/archive/bucket": 1_771,
 }
 
