@@ -2614,7 +2614,9 @@ func (x *NoiseAsked) GetSince() string {
 type ChangeTaught struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Noise         bool                   `protobuf:"varint,2,opt,name=noise,proto3" json:"noise,omitempty"` // it is noise; false: it is news
+	Noise         bool                   `protobuf:"varint,2,opt,name=noise,proto3" json:"noise,omitempty"`  // it is noise; false: it is news
+	Url           string                 `protobuf:"bytes,3,opt,name=url,proto3" json:"url,omitempty"`       // of its page, from one slave to another: the rest is in the record; empty: this one is to find it
+	Record        []byte                 `protobuf:"bytes,4,opt,name=record,proto3" json:"record,omitempty"` // what the slave that found it knows of that page now
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2661,6 +2663,20 @@ func (x *ChangeTaught) GetNoise() bool {
 		return x.Noise
 	}
 	return false
+}
+
+func (x *ChangeTaught) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *ChangeTaught) GetRecord() []byte {
+	if x != nil {
+		return x.Record
+	}
+	return nil
 }
 
 // ChangeLearnt answers ChangeTaught.
@@ -2776,6 +2792,7 @@ type CaptureTold struct {
 	Status        int32                  `protobuf:"varint,3,opt,name=status,proto3" json:"status,omitempty"`
 	Location      string                 `protobuf:"bytes,4,opt,name=location,proto3" json:"location,omitempty"` // of a redirect
 	Body          []byte                 `protobuf:"bytes,5,opt,name=body,proto3" json:"body,omitempty"`         // HTML in UTF-8, by zlib
+	Record        []byte                 `protobuf:"bytes,6,opt,name=record,proto3" json:"record,omitempty"`     // what was learnt of the noise of the page, as package news writes it; empty: nothing
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2841,6 +2858,13 @@ func (x *CaptureTold) GetLocation() string {
 func (x *CaptureTold) GetBody() []byte {
 	if x != nil {
 		return x.Body
+	}
+	return nil
+}
+
+func (x *CaptureTold) GetRecord() []byte {
+	if x != nil {
+		return x.Record
 	}
 	return nil
 }
@@ -3269,23 +3293,26 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x04more\x18\x03 \x01(\bR\x04more\"\"\n" +
 	"\n" +
 	"NoiseAsked\x12\x14\n" +
-	"\x05since\x18\x01 \x01(\tR\x05since\"4\n" +
+	"\x05since\x18\x01 \x01(\tR\x05since\"^\n" +
 	"\fChangeTaught\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05noise\x18\x02 \x01(\bR\x05noise\"<\n" +
+	"\x05noise\x18\x02 \x01(\bR\x05noise\x12\x10\n" +
+	"\x03url\x18\x03 \x01(\tR\x03url\x12\x16\n" +
+	"\x06record\x18\x04 \x01(\fR\x06record\"<\n" +
 	"\fChangeLearnt\x12\x14\n" +
 	"\x05known\x18\x01 \x01(\bR\x05known\x12\x16\n" +
 	"\x06failed\x18\x02 \x01(\tR\x06failed\"F\n" +
 	"\fCaptureAsked\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12$\n" +
-	"\x0ebefore_unix_ns\x18\x02 \x01(\x03R\fbeforeUnixNs\"\x8b\x01\n" +
+	"\x0ebefore_unix_ns\x18\x02 \x01(\x03R\fbeforeUnixNs\"\xa3\x01\n" +
 	"\vCaptureTold\x12\x1c\n" +
 	"\n" +
 	"at_unix_ns\x18\x01 \x01(\x03R\batUnixNs\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\tR\x06digest\x12\x16\n" +
 	"\x06status\x18\x03 \x01(\x05R\x06status\x12\x1a\n" +
 	"\blocation\x18\x04 \x01(\tR\blocation\x12\x12\n" +
-	"\x04body\x18\x05 \x01(\fR\x04body\"a\n" +
+	"\x04body\x18\x05 \x01(\fR\x04body\x12\x16\n" +
+	"\x06record\x18\x06 \x01(\fR\x06record\"a\n" +
 	"\vTaskRefused\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12\x14\n" +

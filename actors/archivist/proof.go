@@ -27,10 +27,9 @@ func (s *files) prove(items []bindItem) (wait func()) {
 	var done sync.WaitGroup
 	name := s.writer.Name()
 	done.Go(func() {
-		var parts []proof.Part
 		for i := range items {
-			parts = proof.AppendParts(parts[:0], items[i].order.Captures, items[i].order.Members)
-			s.proof.Add(name, items[i].begin(), items[i].order.Records, parts)
+			s.proof.Add(name, items[i].begin(), items[i].order.Records,
+				proof.Parts(items[i].order.Captures, items[i].order.Members))
 		}
 	})
 	return done.Wait

@@ -48,9 +48,9 @@ type Options struct {
 
 // Feed tells the changes of one archive.
 type Feed struct {
+	*watch.Watcher
 	o       Options
 	archive *captures.Archive
-	watcher *watch.Watcher
 	listed  map[string]bool // ids of the latest changes
 	seen    map[string]bool // WARC files that were looked at
 	// of WARC files that still grow, by name: where the record of the last change that was looked at begins
@@ -99,36 +99,27 @@ func Open(o Options, archive *captures.Archive) (f *Feed, err error) {
 	if c.Grown != nil {
 		f.grown = c.Grown
 	}
-	if f.watcher, err = watch.Open(o.Crawl, o.Dir, archive); err == nil {
-		f.watcher.Elsewhere = o.Elsewhere
+	if f.Watcher, err = watch.Open(o.Crawl, o.Dir, archive); err == nil {
+		f.Elsewhere = o.Elsewhere
 	}
 	return f, err
 }
 
 // Close closes what was learnt.
-func (f *Feed) Close() error { return errors.Join(f.watcher.Close(), f.lock.Unlock()) }
+func (f *Feed) Close() error { return errors.Join(f.Watcher.Close(), f.lock.Unlock()) }
 
 // Noise shows what was held for noise lately.
 func (f *Feed) Noise(out io.Writer) error { return watch.Noise(f.o.Dir, out) }
 
-// Teach notes what a reader says of a change: it is noise, or news.
-func (f *Feed) Teach(id string, noise bool, out io.Writer) error {
-	return f.watcher.TeachByID(f.o.Dir, id, noise, out)
-}
-
-// Quiet is watch.Watcher.Quiet.
-func (f *Feed) Quiet(url string, status int, body []byte) bool {
-	return f.watcher.Quiet(url, status, body)
-}
-
-// TeachNow is Teach while Follow runs, which carries it out between two looks.
-func (f *Feed) TeachNow(ctx context.Context, id string, noise bool) error {
-	done := make(chan error, 1)
+// TeachNow is TeachByID while Follow runs, which carries it out between two looks.
+func (f *Feed) TeachNow(ctx context.Context, id string, noise bool) (url string, err error) {
+	done := make(chan struct{})
 	select {
-	case f.asked <- func() { done <- errors.Join(f.archive.Refresh(), f.Teach(id, noise, io.Discard)) }:
-		return <-done
+	case f.asked <- func() { url, err = f.TeachByID(f.o.Dir, id, noise, io.Discard); close(done) }:
+		<-done
+		return url, err
 	case <-ctx.Done():
-		return ctx.Err()
+		return "", ctx.Err()
 	}
 }
 
@@ -176,11 +167,13 @@ func (f *Feed) Send() error { return f.teller.Flush() }
 func (f *Feed) tell(ctx context.Context, pairs []watch.Pair) (count int, err error) {
 	for begin := 0; begin < len(pairs); begin += 100 {
 		var told, quiet []changes.Change
-		for _, p := range pairs[begin:min(begin+100, len(pairs))] {
+		some := pairs[begin:min(begin+100, len(pairs))]
+		f.Ask(some)
+		for _, p := range some {
 			var change, noise *changes.Change
 			id := p.ID()
 			if !f.listed[id] && f.wants(p.Now.URL) { // a capture that cannot be read is henro check's business
-				change, noise, _ = f.watcher.Compare(&p)
+				change, noise, _ = f.Compare(&p)
 			}
 			if ctx.Err() != nil {
 				break // who else has the page may not have been asked

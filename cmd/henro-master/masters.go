@@ -28,6 +28,7 @@ import (
 	"henro/cluster"
 	"henro/cmd/config"
 	"henro/master"
+	"henro/master/changefeed"
 	"henro/messages/ticks"
 	"henro/store"
 	"henro/store/consensus"
@@ -464,7 +465,8 @@ func (m *masters) show(ctx context.Context) (end func()) {
 	forget := m.endpoint.Note(m.o.Dir)
 	m.telemetry.Go(group, "HTTP", func() error {
 		return m.endpoint.Serve(ctx, console.Process{Ready: m.ready, Tail: m.telemetry.Tail, Traces: m.ownTraces()},
-			config.FollowerRoutes(m.group), m.telemetry.Routes())
+			config.FollowerRoutes(m.group), m.telemetry.Routes(),
+			changefeed.Routes(m.o.Dir, m.telemetry.System, m.joined.Node.Members))
 	})
 	return sync.OnceFunc(func() {
 		cancel()

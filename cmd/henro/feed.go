@@ -87,7 +87,8 @@ func (f *feedFlags) run(ctx context.Context, dir string, out, says io.Writer) (e
 	case f.noise:
 		return made.Noise(out)
 	case f.dismiss != "" || f.keep != "":
-		return made.Teach(cmp.Or(f.dismiss, f.keep), f.dismiss != "", out)
+		_, err := made.TeachByID(f.o.Dir, cmp.Or(f.dismiss, f.keep), f.dismiss != "", out)
+		return err
 	case f.follow:
 		return made.Follow(ctx)
 	}

@@ -33,25 +33,29 @@ func Noise(folder string, out io.Writer) error {
 	return err
 }
 
-// TeachByID has a page learn what a reader says of a change that was told, or of what was held for noise.
-func (w *Watcher) TeachByID(folder, id string, noise bool, out io.Writer) error {
+// TeachByID has a page learn what a reader says of a change that was told, or of what was held for noise. It returns
+// the URL of the page.
+func (w *Watcher) TeachByID(folder, id string, noise bool, out io.Writer) (url string, err error) {
+	if err := w.archive.Refresh(); err != nil {
+		return "", err
+	}
 	told, err := changes.Recent(folder, looks)
 	if err != nil {
-		return err
+		return "", err
 	}
 	quiet, err := changes.RecentNoise(folder, looks)
 	if err != nil {
-		return err
+		return "", err
 	}
 	is := func(c changes.Change) bool { return c.ID == id }
 	all := append(told, quiet...)
 	i := slices.IndexFunc(all, is)
 	if i < 0 {
-		return fmt.Errorf("%w: %s; changes.jsonl and henro feed --noise have them", ErrNoChange, id)
+		return "", fmt.Errorf("%w: %s; changes.jsonl and henro feed --noise have them", ErrNoChange, id)
 	}
 	p, err := w.Find(&all[i])
 	if err != nil {
-		return fmt.Errorf("%s: %w", all[i].URL, err)
+		return "", fmt.Errorf("%s: %w", all[i].URL, err)
 	}
 	blocks, err := w.Teach(p, noise)
 	if err == nil {
@@ -61,5 +65,5 @@ func (w *Watcher) TeachByID(folder, id string, noise bool, out io.Writer) error 
 		}
 		fmt.Fprintf(out, "%d blocks of %s are %s from now on\n", blocks, all[i].URL, word)
 	}
-	return err
+	return all[i].URL, err
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+	"golang.org/x/sync/errgroup"
 
 	"henro/actors/template"
 	"henro/messages/weburl"
@@ -37,7 +38,8 @@ const RecordsName = "records.db"
 
 // Watcher compares captures of one archive. One goroutine uses it, but for Quiet.
 type Watcher struct {
-	// Elsewhere finds what others have archived of a page last before a moment; nil: they have nothing. It may be nil.
+	// Elsewhere finds what others have archived of a page last before a moment; nil: they have nothing. It may be nil,
+	// and is asked by several goroutines.
 	Elsewhere func(url string, before time.Time) (*Copy, error)
 
 	archive *captures.Archive
@@ -159,6 +161,9 @@ type Pair struct {
 	Same        int // captures between them that are as Before
 
 	before *Copy // where Before is of another archive
+	asked  bool  // the other archives, which have what follows
+	last   *Copy
+	err    error
 }
 
 // ID is the name of the change that the later capture shows.
@@ -171,6 +176,7 @@ type Copy struct {
 	Status   int
 	Location string // of a redirect
 	Body     []byte // HTML in UTF-8
+	Record   []byte // of the page, as Learnt has it
 }
 
 // Compare reads both captures. told is the change; nil: nothing changed that the reader wants to know. What was held
@@ -203,10 +209,38 @@ func (w *Watcher) Compare(p *Pair) (told, quiet *changes.Change, err error) {
 	return told, quiet, nil
 }
 
+// atOnce bounds how many pages others are asked for at once.
+const atOnce = 16
+
+// Ask asks others for the versions before of many pairs, several at once: one that does not answer, or is slow, is
+// waited for once and not by each.
+func (w *Watcher) Ask(pairs []Pair) {
+	if w.Elsewhere == nil {
+		return
+	}
+	var asking errgroup.Group
+	asking.SetLimit(atOnce)
+	for i := range pairs {
+		asking.Go(func() error { return w.ask(&pairs[i]) })
+	}
+	_ = asking.Wait() // Compare returns what failed
+}
+
+func (w *Watcher) ask(p *Pair) error {
+	if !p.asked {
+		p.asked = true
+		p.last, p.err = w.Elsewhere(p.Now.URL, p.Now.At)
+	}
+	return p.err
+}
+
 // settle looks for a version before in other archives too, and reports whether there is none that differs.
 func (w *Watcher) settle(p *Pair) (same bool, err error) {
 	if w.Elsewhere != nil {
-		last, err := w.Elsewhere(p.Now.URL, p.Now.At)
+		err, last := w.ask(p), p.last
+		if err == nil && last != nil {
+			err = w.Adopt(p.Now.URL, last.Record, last.At.After(p.Before.At))
+		}
 		if err != nil {
 			return false, err
 		}

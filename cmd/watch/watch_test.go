@@ -2,11 +2,14 @@ package watch
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"henro/store/archive/captures"
@@ -174,7 +177,7 @@ func TestAReaderTeaches(t *testing.T) {
 		w.archive = opened
 	}
 	again()
-	if err := w.TeachByID(folder, first.ID, true, &bytes.Buffer{}); err != nil {
+	if _, err := w.TeachByID(folder, first.ID, true, &bytes.Buffer{}); err != nil {
 		t.Fatal(err)
 	}
 	told, quiet := next(3)
@@ -199,7 +202,7 @@ func TestAReaderTeaches(t *testing.T) {
 		t.Errorf("forgotten: %+v", told)
 	}
 	again()
-	if err := w.TeachByID(folder, quiet.ID, false, &bytes.Buffer{}); err != nil {
+	if _, err := w.TeachByID(folder, quiet.ID, false, &bytes.Buffer{}); err != nil {
 		t.Fatal(err)
 	}
 	for price := range 5 {
@@ -207,7 +210,7 @@ func TestAReaderTeaches(t *testing.T) {
 			t.Error("kept, and not told")
 		}
 	}
-	if err := w.TeachByID(folder, "urn:x", false, &bytes.Buffer{}); err == nil {
+	if _, err := w.TeachByID(folder, "urn:x", false, &bytes.Buffer{}); err == nil {
 		t.Error("a change that is none")
 	}
 }
@@ -334,4 +337,36 @@ func TestWhatOthersHaveIsComparedToo(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", v.what, got, err, v.want)
 		}
 	}
+}
+
+// Others are asked for many pages at once, and for each once: a slave that is silent holds up all of them as long as
+// one.
+func TestOthersAreAskedForManyPagesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var under, most, asked atomic.Int32
+		w := &Watcher{Elsewhere: func(url string, _ time.Time) (*Copy, error) {
+			asked.Add(1)
+			most.Store(max(most.Load(), under.Add(1)))
+			defer under.Add(-1)
+			time.Sleep(time.Second)
+			return nil, errors.New(url)
+		}}
+		pairs := make([]Pair, 3*atOnce)
+		for i := range pairs {
+			pairs[i].Now.URL = fmt.Sprint("http://a.test/", i)
+		}
+		begun := time.Now()
+		w.Ask(pairs)
+		if took := time.Since(begun); took != 3*time.Second || most.Load() > atOnce {
+			t.Errorf("asked for %d at once, in %v", most.Load(), took)
+		}
+		for i := range pairs {
+			if _, _, err := w.Compare(&pairs[i]); err == nil || err.Error() != pairs[i].Now.URL {
+				t.Errorf("the answer for %s: %v", pairs[i].Now.URL, err)
+			}
+		}
+		if asked.Load() != int32(len(pairs)) {
+			t.Errorf("asked %d times for %d pages", asked.Load(), len(pairs))
+		}
+	})
 }

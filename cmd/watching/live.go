@@ -511,5 +511,6 @@ func (w *watch) Teach(ctx context.Context, id string, noise bool) error {
 	}
 	ctx, end := context.WithTimeout(ctx, 10*time.Second)
 	defer end()
-	return f.TeachNow(ctx, id, noise)
+	_, err := f.TeachNow(ctx, id, noise)
+	return err
 }

@@ -19,6 +19,8 @@ import (
 
 	"henro/actors/console"
 	"henro/actors/floor"
+	"henro/cluster"
+	"henro/cluster/peers"
 	"henro/master/lending"
 	"henro/messages"
 	"henro/messages/ticks"
@@ -38,6 +40,18 @@ const (
 
 // Slaves returns those that are there.
 type Slaves func(context.Context) ([]lending.SlaveStatus, error)
+
+// Routes is the table of a master that follows: what changed it knows as well as the one that leads, and so nobody who
+// reads it here waits for an election.
+func Routes(dir string, system *actor.ActorSystem, members func() []cluster.Member) []console.Route {
+	return []console.Route{{Pattern: "GET /api/changes", AtOnce: AtOnce, Serve: Serve(dir, system,
+		func(context.Context) (found []lending.SlaveStatus, _ error) {
+			for name, m := range new(peers.Slaves).Of(members()) {
+				found = append(found, lending.SlaveStatus{Name: name, Address: m.ActorAddress})
+			}
+			return found, nil
+		})}}
+}
 
 // Serve answers with the changes of the crawl in a directory and those of its slaves, each a line of JSON: those behind
 // ?since=, the id or the cursor of a change, and with ?follow=true on, as they come, until the reader goes. ?pages=,

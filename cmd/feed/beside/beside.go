@@ -30,6 +30,7 @@ import (
 type Changes struct {
 	On        bool
 	receivers []*telling.Receiver
+	others    *others                   // there before feed is
 	feed      atomic.Pointer[feed.Feed] // nil: it is not open
 }
 
@@ -54,7 +55,7 @@ func (c *Changes) Start(system *actor.ActorSystem, dir string, collected bool, l
 		return config.Usage("%v", err)
 	}
 	return errors.Join(os.MkdirAll(filepath.Join(dir, "warc"), 0o755), changefeed.Start(system, dir, c.learn),
-		lend(system, filepath.Join(dir, "warc"), config.Unread(log)))
+		c.lend(system, filepath.Join(dir, "warc"), config.Unread(log)))
 }
 
 // Noise is slave.Options.Noise.
@@ -63,7 +64,7 @@ func (c *Changes) Noise(url string, status int, body []byte) bool {
 	return f != nil && f.Quiet(url, status, body)
 }
 
-// learn has a page learn what a reader says of a change.
+// learn has a page learn what a reader says of a change, here and on the other slaves, to which its host may go.
 func (c *Changes) learn(taught *messages.ChangeTaught) *messages.ChangeLearnt {
 	f := c.feed.Load()
 	if f == nil {
@@ -71,11 +72,13 @@ func (c *Changes) learn(taught *messages.ChangeTaught) *messages.ChangeLearnt {
 	}
 	ctx, end := context.WithTimeout(context.Background(), 10*time.Second)
 	defer end()
-	switch err := f.TeachNow(ctx, taught.Id, taught.Noise); {
+	switch url, err := f.TeachNow(ctx, taught.Id, taught.Noise); {
 	case errors.Is(err, watch.ErrNoChange):
 		return &messages.ChangeLearnt{}
 	case err != nil:
 		return &messages.ChangeLearnt{Known: true, Failed: err.Error()}
+	default:
+		c.others.teach(&messages.ChangeTaught{Id: taught.Id, Noise: taught.Noise, Url: url, Record: f.Learnt(url)})
 	}
 	return &messages.ChangeLearnt{Known: true}
 }
@@ -92,6 +95,10 @@ func (c *Changes) Go(ctx context.Context, running *sync.WaitGroup, system *actor
 		told, _ := said.(*messages.CaptureTold)
 		return told
 	}
+	o.tell = func(m cluster.Member, taught *messages.ChangeTaught) {
+		_ = system.Root.RequestFuture(m.PID(lender), taught, patience).Wait()
+	}
+	c.others = o
 	running.Go(func() {
 		defer floor.Guard(system, "the finder of changes")
 		for o.await(); ctx.Err() == nil; o.rest(again) {

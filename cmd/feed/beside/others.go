@@ -38,10 +38,17 @@ const (
 	maxPage  = news.MaxBytes + 1
 )
 
-// lend has an actor answer other slaves for what is archived in a folder. While that cannot be read it is silent.
-func lend(system *actor.ActorSystem, folder string, unread func(string)) error {
+// lend has an actor answer other slaves for what is archived in a folder, and for what was learnt of its pages, and has
+// it learn from them. While the archive cannot be read it is silent.
+func (c *Changes) lend(system *actor.ActorSystem, folder string, unread func(string)) error {
 	var archive *captures.Archive // open until the process ends
 	_, err := system.Root.SpawnNamed(actor.PropsFromFunc(func(ctx actor.Context) {
+		if taught, is := ctx.Message().(*messages.ChangeTaught); is {
+			if f := c.feed.Load(); f != nil && f.Adopt(taught.Url, taught.Record, true) == nil {
+				ctx.Respond(&messages.ChangeLearnt{Known: true})
+			}
+			return
+		}
 		m, ok := ctx.Message().(*messages.CaptureAsked)
 		if !ok {
 			return
@@ -53,6 +60,9 @@ func lend(system *actor.ActorSystem, folder string, unread func(string)) error {
 		if err == nil {
 			var told *messages.CaptureTold
 			if told, err = find(archive, m); err == nil {
+				if f := c.feed.Load(); f != nil {
+					told.Record = f.Learnt(m.Url)
+				}
 				ctx.Respond(told)
 				return
 			}
@@ -110,7 +120,17 @@ type others struct {
 	ctx     context.Context
 	members func() []cluster.Member
 	ask     func(cluster.Member, *messages.CaptureAsked) *messages.CaptureTold // nil: it does not answer
+	tell    func(cluster.Member, *messages.ChangeTaught)
 	silent  peers.Slaves
+}
+
+// teach has those that are there learn what this slave knows of a page now. Others learn it once they visit the page.
+func (o *others) teach(asked *messages.ChangeTaught) {
+	var asking sync.WaitGroup
+	for _, m := range o.slaves(nil) {
+		asking.Go(func() { o.tell(m, asked) })
+	}
+	asking.Wait()
 }
 
 // await waits until the gossip shows a master, and so all others.
@@ -186,5 +206,5 @@ func unpack(told *messages.CaptureTold) *watch.Copy {
 		return nil
 	}
 	return &watch.Copy{At: time.Unix(0, told.AtUnixNs), Digest: told.Digest, Status: int(told.Status),
-		Location: told.Location, Body: body}
+		Location: told.Location, Body: body, Record: told.Record}
 }

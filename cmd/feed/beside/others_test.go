@@ -93,7 +93,7 @@ func TestCapturesAreLent(t *testing.T) {
 	}
 	system := actor.NewActorSystem()
 	defer system.Shutdown()
-	if err := lend(system, dir, func(what string) { t.Error(what) }); err != nil {
+	if err := new(Changes).lend(system, dir, func(what string) { t.Error(what) }); err != nil {
 		t.Fatal(err)
 	}
 	for before, want := range map[time.Time]string{at(0): "", at(1): "<p>0", at(2).Add(time.Second): "<p>2"} {

@@ -272,3 +272,36 @@ func FuzzParseRules(f *testing.F) {
 		}
 	})
 }
+
+// What a reader has said goes from one record of a page to another: with all the rest, or without. Where something was
+// said in both, that of the record counts whose visits count.
+func TestARecordAdoptsWhatWasSaid(t *testing.T) {
+	page := "<p>It is %s<h2>Tea</h2><ul><li>Tea costs %d € today</ul><p>This stays as it is"
+	change := compared(fmt.Sprintf(page, "hot", 1), fmt.Sprintf(page, "cold", 1), nil)
+	other := compared(fmt.Sprintf(page, "hot", 1), fmt.Sprintf(page, "hot", 2), nil)
+	said := func(say func(*Record, *Change), visits int, of ...*Change) *Record {
+		r := NewRecord()
+		r.Visited(visits)
+		for _, c := range of {
+			say(r, c)
+		}
+		return r
+	}
+	why := func(r *Record, c *Change) Why { return c.why(&c.Blocks[0], r, nil, new(DefaultLimits())) }
+	for _, all := range []bool{false, true} {
+		r := said((*Record).Keep, 5, change)
+		if !r.Adopt(said((*Record).Dismiss, 9, change, other), all) || r.Adopt(NewRecord(), false) {
+			t.Errorf("all %v: it cannot tell whether anything was new", all)
+		}
+		if why(r, other) != Dismissed || (why(r, change) == Dismissed) != all || (r.visits == 9) != all {
+			t.Errorf("all %v: %q, %q after %d visits", all, why(r, other), why(r, change), r.visits)
+		}
+	}
+	kept := said((*Record).Dismiss, 5, change)
+	if kept.Adopt(NewRecord(), true); why(kept, change) != Dismissed {
+		t.Error("what was dismissed here is forgotten for a record in which nothing was said")
+	}
+	if err := NewRecord().Parse(kept.Append(nil)); err != nil {
+		t.Errorf("adopted, it is none: %v", err)
+	}
+}

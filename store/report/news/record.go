@@ -1,6 +1,7 @@
 package news
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -205,6 +206,31 @@ func (r *Record) say(c *Change, v verdict) {
 			}
 		}
 	}
+}
+
+// Adopt has a record hold what another of the same page does: all of it, or else what a reader has said alone. What was
+// said here stays where nothing was said there. It reports whether that changes anything.
+func (r *Record) Adopt(o *Record, all bool) bool {
+	was := r.Append(nil)
+	from := o.marks
+	if all {
+		from, r.visits, r.marks = r.marks, o.visits, slices.Clone(o.marks)
+	}
+	for _, m := range from {
+		if m.said == silent {
+			continue
+		}
+		i, known := r.find(m.key)
+		switch {
+		case known && r.marks[i].said == silent:
+			r.marks[i].said = m.said
+		case !known && (len(r.marks) < r.room || r.forget()):
+			i, _ = r.find(m.key)
+			m.first = min(m.first, r.visits)
+			r.marks = slices.Insert(r.marks, i, m)
+		}
+	}
+	return !bytes.Equal(was, r.Append(nil))
 }
 
 // The form of a record: version1 ‖ crc4 ‖ visits uv ‖ marks × (key8 ‖ first uv ‖ times uv ‖ pages u16 ‖ said1).
