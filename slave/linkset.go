@@ -73,9 +73,9 @@ func (p *Parser) resolverOf(base weburl.URL, encoding string) *weburl.Resolver {
 }
 
 func (p *Parser) add(set *messages.LinkSet, to weburl.URL, kind outlink.Kind, flags outlink.Flags, anchor string) bool {
-	url, like := to.String(), apart(kind)
+	url, like := to.String(), kind.Apart()
 	if !p.unique.add(hashOf(url, byte(like)), len(set.Urls), func(before int) bool {
-		return apart(outlink.Kind(set.Kinds[before])) == like && set.Urls[before] == url
+		return outlink.Kind(set.Kinds[before]).Apart() == like && set.Urls[before] == url
 	}) {
 		return false
 	}
@@ -86,13 +86,4 @@ func (p *Parser) add(set *messages.LinkSet, to weburl.URL, kind outlink.Kind, fl
 	set.Flags = append(set.Flags, byte(flags))
 	set.Anchors = append(set.Anchors, anchor)
 	return true
-}
-
-// apart is the kind by which links to one URL are told apart; 0 for all that only name a page. A frame stays apart from
-// them: it is a requisite, also where a link names it too.
-func apart(kind outlink.Kind) outlink.Kind {
-	if kind.Navigates() && kind.Class() == 0 {
-		return 0
-	}
-	return kind
 }

@@ -291,7 +291,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 			p.scripts(m, base, set, found)
 		}
 		p.reading = nil
-	case r.Status == http.StatusOK && p.requisites(r.URL, v.Mime, r.Body):
+	case r.Status == http.StatusOK && p.document.ScanRequisites(v.Mime, r.URL.String(), r.Body, p.options()):
 		p.resolve(r.URL, p.document.Links, set, "")
 	case m.rules.sent.Sitemaps && r.Status == http.StatusOK && mayName(v.Mime):
 		p.entries(m, set)
@@ -461,27 +461,6 @@ func (p *Parser) words(m *parse) {
 	} else {
 		v.Simhash = fingerprint.Sim(d.Text)
 	}
-}
-
-// requisites scans what is no page and may load more: sheets, scripts, manifests, pictures in SVG. It reports whether
-// the body is any of them.
-func (p *Parser) requisites(u weburl.URL, mime string, body []byte) bool {
-	d, o := &p.document, p.options()
-	switch {
-	case mime == "text/css":
-		d.ScanCSS(body, o)
-	case mediatype.IsScript(mime):
-		d.ScanScript(body, o)
-	case strings.HasSuffix(mime, "json"), strings.HasSuffix(u.String(), ".webmanifest"): // other JSON has no such icons
-		d.ScanManifest(body, o)
-	case mime == "image/svg+xml":
-		o.XML, o.MaxText = true, 0
-		d.Scan(body, o)
-		d.Links = slices.DeleteFunc(d.Links, func(l links.Ref) bool { return l.Kind.Class() == 0 })
-	default:
-		return false
-	}
-	return true
 }
 
 // pick sends the Fetcher the links of its host that the crawl's rules take.

@@ -11,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -67,7 +66,8 @@ func (b *Bucket) Check(ctx context.Context) error {
 const digestKey = "Henro-Sha256"
 
 // Bring is that of a Place. A WARC file's index comes behind it, since nobody reads the file whole to make one there,
-// and its table, and the digests of both: whoever reads the bucket sees by these that all is whole. The log comes last.
+// and its tables, and the digests of both: whoever reads the bucket sees by these that all is
+// whole. The log comes last.
 func (b *Bucket) Bring(ctx context.Context, file *File) error {
 	if err := b.bring(ctx, file); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (b *Bucket) Bring(ctx context.Context, file *File) error {
 	if err == nil {
 		defer index.here.Close()
 		index.made, seal = true, seal+bucket.Seal(index.SHA256, index.Name)
-		err = b.bringIndex(ctx, index)
+		err = b.bringIndex(ctx, index, file.here.Name())
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -94,32 +94,25 @@ func (b *Bucket) Bring(ctx context.Context, file *File) error {
 	return err
 }
 
-// bringIndex brings an index, and its table before it. If it is there, a greater table may have its captures.
-func (b *Bucket) bringIndex(ctx context.Context, index *File) error {
+// bringIndex brings an index, and the tables of its WARC file before it. If it is there, greater tables may have their
+// rows.
+func (b *Bucket) bringIndex(ctx context.Context, index *File, of string) error {
 	whole, err := b.compare(ctx, path.Join(b.Prefix, index.Name), index)
 	if err != nil || whole {
 		return b.explain(err)
 	}
-	if err := b.table(ctx, index); err != nil {
+	if err := b.WriteTables(of, func(name, path string) error {
+		table, err := open(path, name)
+		if err != nil {
+			return err
+		}
+		defer table.here.Close()
+		table.made = true
+		return b.bring(ctx, table)
+	}); err != nil {
 		return err
 	}
 	return b.bring(ctx, index)
-}
-
-// table brings the captures of an index as Parquet.
-func (b *Bucket) table(ctx context.Context, index *File) error {
-	to := index.here.Name() + ".parquet"
-	defer os.Remove(to)
-	if err := bucket.WriteTable(to, index.here.Name()); err != nil {
-		return err
-	}
-	table, err := open(to, b.TableName(index.Name))
-	if err != nil {
-		return err
-	}
-	defer table.here.Close()
-	table.made = true
-	return b.bring(ctx, table)
 }
 
 func (b *Bucket) bring(ctx context.Context, file *File) error {

@@ -21,6 +21,7 @@ import (
 	"henro/actors/collect"
 	"henro/actors/collect/spool"
 	"henro/actors/console"
+	"henro/slave/graph"
 	"henro/store/archive/bucket"
 )
 
@@ -100,7 +101,7 @@ func (c *Collect) post(ctx context.Context, key, name string, log *logrus.Entry)
 // (AWS_PROFILE, AWS_SHARED_CREDENTIALS_FILE); AWS_REGION or AWS_DEFAULT_REGION; AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL
 // for stores other than Amazon's.
 func FindBucket(address string) (bucket.Where, error) {
-	w := bucket.Where{Endpoint: "s3.amazonaws.com", Secure: true}
+	w := bucket.Where{Endpoint: "s3.amazonaws.com", Secure: true, Beside: graph.Beside()}
 	at, err := url.Parse(address)
 	if err != nil || at.Scheme != "s3" || at.Host == "" || at.RawQuery != "" || at.User != nil {
 		return w, Usage("%q: want s3://BUCKET or s3://BUCKET/FOLDER", address)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/parquet-go/parquet-go"
 	"github.com/sirupsen/logrus"
 
 	"henro/actors/collect"
@@ -99,6 +101,7 @@ func TestABucketAnswersAsItsFolder(t *testing.T) {
 		t.Errorf("packages: %q", said)
 	}
 	t.Run("tables", func(t *testing.T) { tablesOfABucket(t, dir, address) })
+	t.Run("edges", func(t *testing.T) { edgesOfABucket(t, store, dir, address) })
 	made, err := os.ReadDir(".")
 	if err != nil || len(made) != 1 || made[0].Name() != "mine" {
 		t.Errorf("made here: %v, %v", made, err)
@@ -178,6 +181,89 @@ func TestABucketProvesWhatItHas(t *testing.T) {
 	if out, err := command(t, "check", "--since", kept, address); config.Code(err) != config.ExitDamaged {
 		t.Errorf("without its log: %v: %s", err, out)
 	}
+}
+
+// edgesOfABucket: of a page's last capture the edges are those that the crawl knows of it, and there is a page for each
+// capture that is no revisit. The files here had neither table.
+func edgesOfABucket(t *testing.T, store gofakes3.Backend, dir, address string) {
+	if out := said(t, "check", address); !strings.Contains(out, "3 WARC files have no pages and edges") {
+		t.Errorf("before: %s", out)
+	}
+	said(t, "check", "--repair", address)
+	if out := said(t, "check", address); strings.Contains(out, " as Parquet yet") ||
+		!strings.HasSuffix(out, "clean\n") {
+		t.Errorf("after it: %s", out)
+	}
+	read := func(table string, into any) {
+		t.Helper()
+		objects, err := store.ListBucket("archive", &gofakes3.Prefix{HasPrefix: true,
+			Prefix: "of/mine/tables/" + table + "/crawl=mine/"}, gofakes3.ListBucketPage{})
+		if err != nil || len(objects.Contents) != 1 {
+			t.Fatal(table, objects, err)
+		}
+		o, err := store.GetObject("archive", objects.Contents[0].Key, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer o.Contents.Close()
+		data, err := io.ReadAll(o.Contents)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch to := into.(type) {
+		case *[]edgeRow:
+			*to, err = parquet.Read[edgeRow](bytes.NewReader(data), int64(len(data)))
+		case *[]pageRow:
+			*to, err = parquet.Read[pageRow](bytes.NewReader(data), int64(len(data)))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var edges []edgeRow
+	var pages []pageRow
+	read("edges", &edges)
+	read("pages", &pages)
+	last, links := map[string]pageRow{}, int64(0)
+	for _, p := range pages {
+		if links += p.Links; last[p.URL].At < p.At {
+			last[p.URL] = p
+		}
+	}
+	var got []string
+	for _, e := range edges {
+		if p := last[e.Source]; p.File == e.File && p.Offset == e.Offset {
+			got = append(got, fmt.Sprint(e.Source, "\t", e.Target, "\t", e.Kind))
+		}
+	}
+	slices.Sort(got)
+	want := strings.Split(strings.TrimSpace(said(t, "sql", "--format", "tsv", "--", dir,
+		"SELECT source, target, kind FROM edges ORDER BY 1, 2, 3")), "\n")[1:]
+	if !slices.Equal(got, want) || len(want) < 50 || links != int64(len(edges)) {
+		t.Errorf("%d edges of %d, %d links of pages; henro sql has %d\n%q\n%q", len(got), len(edges), links, len(want),
+			got, want)
+	}
+	captures := strings.Fields(said(t, "sql", "--format", "tsv", "--", dir,
+		"SELECT count(*) FROM captures WHERE NOT revisit AND status > 0"))
+	if captures[len(captures)-1] != fmt.Sprint(len(pages)) {
+		t.Errorf("%d pages, %q captures", len(pages), captures)
+	}
+}
+
+type edgeRow struct {
+	Source string `parquet:"source,optional"`
+	Target string `parquet:"target,optional"`
+	Kind   string `parquet:"kind,optional"`
+	File   string `parquet:"warc_filename,optional"`
+	Offset int64  `parquet:"warc_record_offset,optional"`
+}
+
+type pageRow struct {
+	URL    string `parquet:"url,optional"`
+	At     int64  `parquet:"fetch_time,optional"`
+	Links  int64  `parquet:"links,optional"`
+	File   string `parquet:"warc_filename,optional"`
+	Offset int64  `parquet:"warc_record_offset,optional"`
 }
 
 // tablesOfABucket: the captures are those of the folder; what only a state knows is said to be absent; a crawl that

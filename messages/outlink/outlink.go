@@ -48,6 +48,15 @@ func (k Kind) Hints() bool { return k == Sitemap || k == Feed || k == Part }
 // Navigates reports whether a crawl may follow a link of this kind.
 func (k Kind) Navigates() bool { return k != Unknown && k < firstEmbed }
 
+// Apart is the kind by which links of a page to one URL are told apart; 0 for all that only name a page. A frame stays
+// apart from them: it is a requisite, also where a link names it too.
+func (k Kind) Apart() Kind {
+	if k.Navigates() && k.Class() == 0 {
+		return 0
+	}
+	return k
+}
+
 var names = map[Kind]string{
 	Unknown: "unknown", Anchor: "a", Area: "area", Frame: "frame", Iframe: "iframe", Link: "link", Refresh: "refresh",
 	Redirect: "redirect", Header: "header", Sitemap: "sitemap", Feed: "feed", Part: "part", Alias: "alias",

@@ -308,7 +308,7 @@ func (l *lab) engine() error {
 	const question = "SELECT url, strftime(fetch_time, '%Y-%m-%dT%H:%M:%SZ'), fetch_status, content_digest, " +
 		"warc_filename, warc_record_offset, warc_record_length, crawl FROM captures ORDER BY warc_filename, " +
 		"warc_record_offset"
-	tables := l.path("store/" + bucketName + "/" + folder + "/" + bucket.TablesFolder + "/*/*.parquet")
+	tables := l.path("store/" + bucketName + "/" + folder + "/" + bucket.TablesFolder + "/captures/*/*.parquet")
 	view := fmt.Sprintf("CREATE VIEW captures AS SELECT DISTINCT ON (warc_filename, warc_record_offset) * "+
 		"FROM read_parquet('%s', hive_partitioning = true);", tables)
 	err := errors.Join(os.WriteFile(l.path("tables.sql"), []byte(view), 0o600),
@@ -527,7 +527,7 @@ func (l *lab) tables(captures, most int) error {
 	}
 	rows, files := map[place]int{}, 0
 	for o := range client.ListObjects(l.ctx, bucketName, minio.ListObjectsOptions{Recursive: true,
-		Prefix: folder + "/" + bucket.TablesFolder + "/crawl=" + folder + "/"}) {
+		Prefix: folder + "/" + bucket.TablesFolder + "/captures/crawl=" + folder + "/"}) {
 		if o.Err != nil {
 			return o.Err
 		}

@@ -3,7 +3,8 @@
 // A folder of a bucket holds WARC files, each with its CDXJ beside it, as henro-slave --collect brings them. An Index
 // makes of these sorted parts in the form that Common Crawl and pywb call ZipNum: blocks of lines, each compressed by
 // itself, and above them a list of the first lines. A look-up costs one range of each part. Captures lie there as
-// Parquet, too, for each WARC file until its part of the index has them. A Keeper, of which one is at it, keeps both.
+// Parquet, too, for each WARC file until its part of the index has them, and pages and their links beside. A Keeper, of
+// which one is at it, keeps all of these.
 //
 // # Invariants
 //
@@ -51,6 +52,7 @@ type Where struct {
 	Bucket      string
 	Prefix      string // folder of the keys, without slashes around it; empty: none
 	Credentials *credentials.Credentials
+	Beside      *Beside // what reads the tables beside captures; nil: there are none
 }
 
 // String is the address, without who asks.

@@ -28,6 +28,7 @@ type Checked struct {
 	Unlisted       int // WARC files that the index of the bucket does not have
 	Unsealed       int // WARC files without a seal, as an earlier henro brought them
 	Untabled       int // WARC files whose captures are in no table
+	Unpaged        int // WARC files whose pages and edges are in none
 	Elsewhere      int // revisits that refer to captures that are not in the bucket
 	Unlogged       int // WARC files that are in no log, of a bucket that has logs
 	Logs           []proof.Checked
@@ -71,7 +72,10 @@ func Check(ctx context.Context, where Where, since *proof.Checkpoint,
 		return nil, err
 	}
 	c := &checking{b: b, dir: dir, objects: objects, tables: tables, indexes: map[string]bool{},
-		checked: map[string]bool{}, number: map[string]int32{}}
+		checked: map[string]bool{}, number: map[string]int32{}, pages: map[string]sums{}}
+	if c.besides, err = b.besides(ctx); err != nil {
+		return nil, err
+	}
 	names := slices.Sorted(maps.Keys(objects))
 	for _, name := range names {
 		if _, is := warc.CutSuffix(name); is {
@@ -119,6 +123,7 @@ func (c *Checked) Print(out io.Writer) {
 	}{
 		{c.Unlisted, "WARC files are not in the index of the bucket yet: henro check --repair takes them in"},
 		{c.Untabled, "WARC files are in no table of Parquet yet: henro check --repair writes it"},
+		{c.Unpaged, "WARC files have no pages and edges as Parquet yet: henro check --repair writes them"},
 		{c.Unsealed, "WARC files have no seal, so that nothing says which bytes they had when they were brought"},
 		{c.Unlogged, "WARC files are in no log of the bucket"},
 		{c.Elsewhere, "revisits refer to captures that are not in the bucket"},
@@ -136,6 +141,8 @@ type checking struct {
 	dir     string // temporary, empty between files
 	objects map[string]Object
 	tables  map[string]Object
+	besides [2]map[string]Object
+	pages   map[string]sums // by WARC file: what its records say
 
 	files    []string         // WARC files
 	number   map[string]int32 // of them
@@ -322,6 +329,7 @@ func (c *checking) walk(path, name string) (listed map[int64]uint64, err error) 
 			return err
 		}
 		listed[e.Offset] = LineOf(e)
+		c.page(r, e)
 		c.lines = append(c.lines, LineOf(e))
 		c.captures = append(c.captures, CaptureOf(e.URL, e.At))
 		if refers {
@@ -368,6 +376,9 @@ func (c *checking) index() error {
 	if failed != nil {
 		c.note("index of the bucket: %v", failed)
 		return nil
+	}
+	if err := c.beside(x); err != nil {
+		return err
 	}
 	for i, p := range x.parts.Parts {
 		if err := c.table(p.Name, func(to string) error {

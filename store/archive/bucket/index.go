@@ -46,6 +46,7 @@ type listOfParts struct {
 	Version int    `json:"version"` // 1
 	Parts   []Part `json:"parts"`   // the greatest first
 	Gone    []gone `json:"gone,omitempty"`
+	Beside  []Part `json:"beside,omitempty"` // of pages and edges, the greatest first, whose Lines are rows of both
 }
 
 // gone is a part that others have taken in. It stays for readers who have the list before.
@@ -272,20 +273,14 @@ func (x *Index) add(ctx context.Context, dir, suffix string, files []string, lin
 		fresh.Files = append(fresh.Files, p.Files...)
 		sources = append(sources, x.b.lines(x.lists[keep-1], "", failed))
 	}
-	number := 0
-	for _, p := range x.parts.Parts {
-		digits, _, _ := strings.Cut(strings.TrimPrefix(p.Name, "index-"), "-")
-		n, _ := strconv.Atoi(digits)
-		number = max(number, n)
-	}
-	fresh.Name = fmt.Sprintf("index-%05d%s", number+1, suffix)
+	fresh.Name = nextName("index-", x.parts.Parts, suffix)
 	if fresh.Lines, err = x.b.write(ctx, dir, fresh.Name, Merged(sources...)); err != nil || *failed != nil {
 		return done, errors.Join(err, *failed)
 	}
 	if err = commit(); err != nil {
 		return done, err
 	}
-	next := listOfParts{1, append(slices.Clone(x.parts.Parts[:keep]), fresh), x.parts.Gone}
+	next := listOfParts{1, append(slices.Clone(x.parts.Parts[:keep]), fresh), x.parts.Gone, x.parts.Beside}
 	for _, p := range x.parts.Parts[keep:] {
 		next.Gone = append(next.Gone, gone{p.Name, x.b.now().UTC().Truncate(time.Second)})
 	}
@@ -293,6 +288,17 @@ func (x *Index) add(ctx context.Context, dir, suffix string, files []string, lin
 		return done, err
 	}
 	return Added{int64(len(files)), fresh.Lines, len(next.Parts)}, nil
+}
+
+// nextName is a name that no part has, with the number behind theirs.
+func nextName(prefix string, parts []Part, suffix string) string {
+	number := 0
+	for _, p := range parts {
+		digits, _, _ := strings.Cut(strings.TrimPrefix(p.Name, prefix), "-")
+		n, _ := strconv.Atoi(digits)
+		number = max(number, n)
+	}
+	return fmt.Sprintf("%s%05d%s", prefix, number+1, suffix)
 }
 
 // write replaces the list of parts, if it is still the one that was read, where the store can tell.

@@ -234,7 +234,7 @@ func (k *Keeper) pass(ctx context.Context, dir string) (done Added, err error) {
 	}
 	if objects, err = k.b.List(ctx); err == nil {
 		if x, err = k.b.Index(objects); err == nil {
-			err = x.tables(ctx, dir)
+			err = errors.Join(x.tables(ctx, dir), x.gather(ctx, dir, k.id, func() error { return k.mine(ctx) }))
 		}
 	}
 	return done, err
@@ -265,7 +265,7 @@ func (x *Index) sweep(ctx context.Context, objects map[string]Object) error {
 	if len(still) == len(x.parts.Gone) {
 		return nil
 	}
-	return x.write(ctx, listOfParts{1, x.parts.Parts, still})
+	return x.write(ctx, listOfParts{1, x.parts.Parts, still, x.parts.Beside})
 }
 
 // tables writes the tables of parts that have none, and removes those of files and parts that others have taken in.

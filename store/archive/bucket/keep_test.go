@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,6 +21,9 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/parquet-go/parquet-go"
+
+	"henro/store/archive/cdxj"
+	"henro/store/report/tables"
 )
 
 // s3 is a store whose clock is that of the test. From the request left on it answers nothing any more.
@@ -55,8 +59,31 @@ func newS3(t *testing.T) *s3 {
 	}))
 	t.Cleanup(server.Close)
 	s.where = Where{Endpoint: server.Listener.Addr().String(), Region: "us-east-1", Bucket: "archive", Prefix: "a/news",
-		Credentials: credentials.NewStaticV4("key", "secret", "")}
+		Credentials: credentials.NewStaticV4("key", "secret", ""), Beside: asMany}
 	return s
+}
+
+// asMany has a page with two links for each byte of a file.
+var asMany = &Beside{
+	Pages: &tables.Table{Name: "pages", Columns: []tables.Column{{Name: "url", Kind: tables.Text},
+		{Name: "links", Kind: tables.Integer}, {Name: "warc_filename", Kind: tables.Text},
+		{Name: "warc_record_offset", Kind: tables.Integer}}},
+	Edges: &tables.Table{Name: "edges", Columns: []tables.Column{{Name: "warc_filename", Kind: tables.Text},
+		{Name: "warc_record_offset", Kind: tables.Integer}, {Name: "far", Kind: tables.Boolean}}},
+	Read: func(file io.ReadSeeker, name string, show func(bool, tables.Row) error) error {
+		data, err := io.ReadAll(file)
+		of := func(n int) tables.Value { return tables.Value{Kind: tables.Integer, Int: int64(n)} }
+		text := func(s string) tables.Value { return tables.Value{Kind: tables.Text, Text: s} }
+		for i := range data {
+			url := fmt.Sprintf("http://%s.test/%04d", strings.TrimSuffix(name, ".warc.gz"), i)
+			err = errors.Join(err, show(false, &readRow{values: []tables.Value{text(url), of(2), text(name), of(i)}}))
+			for n := range 2 {
+				err = errors.Join(err, show(true, &readRow{values: []tables.Value{text(name), of(i),
+					{Kind: tables.Boolean, Int: int64(n)}}}))
+			}
+		}
+		return err
+	},
 }
 
 func (s *s3) Now() time.Time                   { return s.at }
@@ -92,22 +119,49 @@ func (s *s3) bring(t *testing.T, name string, n int, table bool) {
 	t.Helper()
 	var lines bytes.Buffer
 	for i := range n {
-		fmt.Fprintf(&lines, "test,%s)/%04d 20260314120000 {\"url\":\"http://%s.test/%04d\",\"mime\":\"text/html\","+
+		fmt.Fprintf(&lines, "test,%s)/%05d 20260314120000 {\"url\":\"http://%s.test/%05d\",\"mime\":\"text/html\","+
 			"\"status\":\"200\",\"offset\":\"%d\",\"filename\":\"%s.warc.gz\"}\n", name, i, name, i, i, name)
 	}
-	index := filepath.Join(t.TempDir(), name+".cdxj")
-	if err := os.WriteFile(index, lines.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := filepath.Join(t.TempDir(), name+".warc.gz")
+	index, body := cdxj.Path(file), strings.Repeat("x", n)
+	err := errors.Join(os.WriteFile(index, lines.Bytes(), 0o600), os.WriteFile(file, []byte(body), 0o600))
 	b := s.open(t)
-	err := b.put(t.Context(), name+".warc.gz", strings.NewReader("x"), 1)
-	if table {
-		err = errors.Join(err, WriteTable(index+".parquet", index),
-			b.putFile(t.Context(), s.where.TableName(name+".cdxj"), index+".parquet"))
+	if err = errors.Join(err, b.putFile(t.Context(), name+".warc.gz", file)); err == nil && table {
+		err = s.where.WriteTables(file, func(to, path string) error { return b.putFile(t.Context(), to, path) })
 	}
 	if err = errors.Join(err, b.putFile(t.Context(), name+".cdxj", index)); err != nil {
 		t.Fatal(err)
 	}
+	left, err := os.ReadDir(filepath.Dir(file))
+	if err != nil || len(left) != 2 {
+		t.Fatal("left beside the file:", left, err)
+	}
+}
+
+// beside returns how often each page and each edge is in the tables, and in how many files.
+func (s *s3) beside(t *testing.T) (rows [2]map[string]int, files int) {
+	t.Helper()
+	b := s.open(t)
+	found, err := b.besides(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, table := range asMany.both() {
+		rows[i], files = map[string]int{}, files+len(found[i])
+		for _, o := range found[i] {
+			if err := eachRow(b.File(o), o.Size, table, func(row tables.Row) error {
+				key := ""
+				for i := range table.Columns {
+					key += row.Value(i).String() + " "
+				}
+				rows[i][key]++
+				return nil
+			}); err != nil {
+				t.Fatal(o.Name, err)
+			}
+		}
+	}
+	return rows, files
 }
 
 // read returns how often each capture is in the index, or beside a file that it does not have, and in the tables.
@@ -193,8 +247,14 @@ func TestAPassMayBeCutOffAnywhere(t *testing.T) {
 		whole := func(most int) {
 			t.Helper()
 			lines, rows := s.read(t)
-			for what, got := range map[string]map[string]int{"index": lines, "tables": rows} {
-				if len(got) != 11 {
+			beside, _ := s.beside(t)
+			for what, got := range map[string]map[string]int{"index": lines, "tables": rows, "pages": beside[0],
+				"edges": beside[1]} {
+				want := 11
+				if what == "edges" {
+					want = 22
+				}
+				if len(got) != want {
 					t.Errorf("cut off at %d: %d captures in the %s", cut, len(got), what)
 				}
 				for url, n := range got {
@@ -219,6 +279,9 @@ func TestAPassMayBeCutOffAnywhere(t *testing.T) {
 		s.at = s.at.Add(2 * orphaned)
 		if _, err := s.keeper(t).Pass(t.Context()); err != nil {
 			t.Fatal(cut, err)
+		}
+		if _, files := s.beside(t); files != 2 {
+			t.Errorf("cut off at %d: %d files of pages and edges", cut, files)
 		}
 		objects, err2 := s.open(t).List(t.Context())
 		names := slices.Collect(func(yield func(string) bool) {

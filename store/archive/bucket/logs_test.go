@@ -317,6 +317,7 @@ func TestATableIsComparedWithItsIndex(t *testing.T) {
 	} {
 		for _, taken := range []bool{false, true} {
 			s := newS3(t)
+			s.where.Beside = nil
 			from.bring(s, path)
 			at := s.where.TableName(filepath.Base(index))
 			s.put(t, at, whole)

@@ -17,20 +17,28 @@ import (
 	"henro/store/report/tables"
 )
 
-// TablesFolder is the folder of a bucket in which captures lie as Parquet: below it crawl=NAME, as engines take
-// partitions apart, and in that a file for each WARC file, or for each part of the index, which takes their place.
-const TablesFolder = "tables/captures"
+// TablesFolder is the folder of a bucket in which tables lie as Parquet: below it one for each, captures, edges and
+// pages; in that crawl=NAME, as engines take partitions apart; and in that a file for each WARC file, or for many,
+// which takes their place. Of captures there is one for each part of the index.
+const TablesFolder = "tables"
 
-const tableSuffix = ".parquet"
+const (
+	tableSuffix   = ".parquet"
+	capturesTable = "captures"
+)
 
-// TableFolder is the folder of the tables of an archive, which is called as its folder, or as its bucket.
-func (w Where) TableFolder() string {
-	return path.Join(TablesFolder, "crawl="+url.PathEscape(path.Base(path.Join(w.Bucket, w.Prefix))))
+// tableFolder is the folder of a table of an archive, which is called as its folder, or as its bucket.
+func (w Where) tableFolder(table string) string {
+	return path.Join(TablesFolder, table, "crawl="+url.PathEscape(path.Base(path.Join(w.Bucket, w.Prefix))))
 }
 
 // TableName is where the captures of a WARC file lie as Parquet, by the name of its index; also those of a part.
 func (w Where) TableName(index string) string {
-	return path.Join(w.TableFolder(), strings.TrimSuffix(index, cdxj.Suffix)+tableSuffix)
+	return w.tableName(capturesTable, strings.TrimSuffix(index, cdxj.Suffix))
+}
+
+func (w Where) tableName(table, of string) string {
+	return path.Join(w.tableFolder(table), of+tableSuffix)
 }
 
 // table writes captures, with the columns of Common Crawl's cc-index-table.
@@ -103,7 +111,11 @@ func WriteTable(to, index string) error {
 
 // Tables lists the tables of an archive, by the name of the WARC file's index without its suffix, or of the part.
 func (b *Bucket) Tables(ctx context.Context) (map[string]Object, error) {
-	folder := b.where.TableFolder()
+	return b.tablesOf(ctx, capturesTable)
+}
+
+func (b *Bucket) tablesOf(ctx context.Context, table string) (map[string]Object, error) {
+	folder := b.where.tableFolder(table)
 	objects, err := b.list(ctx, folder)
 	found := map[string]Object{}
 	for name, o := range objects {

@@ -2,9 +2,9 @@
 // Common Crawl's cc-index-table, so that queries written for it run on an archive of henro, and links are edges with a
 // source and a target.
 //
-// Values that no archive of ours keeps (content_mime_detected, content_charset, content_languages, warc_segment) are
-// empty. What is no URL of the web has its URL alone. Tables without another name are
-// as they are.
+// Values that no line of an index has (content_mime_detected, content_charset, content_languages) are empty, and so is
+// warc_segment, which is of Common Crawl's own folders; pages of a bucket have the first three (slave/graph). What is
+// no URL of the web has its URL alone. Tables without another name are as they are.
 package ccindex
 
 import (
