@@ -18,6 +18,7 @@ import (
 	"henro/slave/cookies"
 	"henro/slave/fetch"
 	"henro/slave/owed"
+	"henro/slave/recall"
 	"henro/slave/render"
 	"henro/slave/walk"
 )
@@ -38,6 +39,7 @@ type assignment struct {
 	fetcher *actor.PID
 	links   *admission.Rules // of the crawl, for this lease
 	scripts *render.Lease    // nil: they are not run here
+	book    *recall.Book
 	regions *admission.Lent
 }
 
@@ -51,7 +53,8 @@ type (
 	fetched struct {
 		response *fetch.Response
 		lane     *lane
-		page     *render.Page // of the archive, where nothing was asked for
+		page     *render.Page  // where nothing was asked for: what the archive has; else nil
+		recalled *recall.Place // likewise, of what is answered from the archive and not stored again; else nil
 	}
 	parsed struct { // by a Parser
 		file   *walk.File   // of the host's rules; nil: it was a page
@@ -313,9 +316,12 @@ func (f *Fetcher) request(ctx actor.Context, v *walk.Visit) {
 		posts(&request, v, f.rules.sent)
 	}
 	f.flying.Go(func() {
-		response := f.fetch(f.context, client, request)
+		m := &fetched{lane: l}
+		m.response, m.recalled = f.book.Answer(f.context, v, func() *fetch.Response {
+			return f.fetch(f.context, client, request)
+		})
 		l.move(away)
-		root.Send(self, &fetched{response: response, lane: l})
+		root.Send(self, m)
 	})
 }
 
@@ -345,7 +351,7 @@ func (f *Fetcher) take(ctx actor.Context, v *walk.Visit, m *fetched) {
 		f.jar.Set(r.URL.String(), r.Header["Set-Cookie"], time.Now())
 	}
 	f.order++
-	job := &parse{assignment: f.assignment, order: f.order, response: r, started: v.At, visit: v, page: m.page}
+	job := &parse{assignment: f.assignment, order: f.order, fetched: m, started: v.At, visit: v}
 	if v.File == nil {
 		job.visited = v.Visited(r.Reason)
 		if f.jar != nil {

@@ -23,7 +23,6 @@ import (
 	"henro/slave/links"
 	"henro/slave/mediatype"
 	"henro/slave/owed"
-	"henro/slave/render"
 	"henro/slave/walk"
 	"henro/slave/walls"
 	"henro/slave/walls/alike"
@@ -34,11 +33,10 @@ import (
 // parse asks a Parser to make a fact, a capture and links out of a response.
 type parse struct {
 	*assignment
-	order    uint64 // of the fact
-	response *fetch.Response
-	started  time.Time // of the request
-	visit    *walk.Visit
-	page     *render.Page // where nothing was asked for: what the archive has; else nil
+	order uint64 // of the fact
+	*fetched
+	started time.Time // of the request
+	visit   *walk.Visit
 
 	visited *messages.PageVisited // to be completed; nil: the visit is of the host's rules
 	follow  bool                  // the Fetcher wants links of its host
@@ -227,9 +225,10 @@ func (p *Parser) parse(ctx actor.Context, m *parse) {
 	switch {
 	case m.page != nil:
 		p.archiveShown(ctx, m, made)
-	case m.response.Reason == messages.Reason_NONE && leftOut == admission.None:
+	case m.response.Reason == messages.Reason_NONE && leftOut == admission.None && m.recalled == nil:
 		p.archive(ctx, m, made)
 	default:
+		m.recalled.Tell(m.visited, m.response, m.scripts)
 		ctx.Send(p.slave, made)
 	}
 	p.answer(ctx, m, found, links)
@@ -382,15 +381,7 @@ const (
 // together returns copies of texts in one string that holds nothing else. The anchor texts of a Document lie in one
 // string with all its references, which would stay in memory with them until they are stored.
 func together(texts []string) []string {
-	size := 0
-	for _, text := range texts {
-		size += len(text)
-	}
-	room := make([]byte, 0, size)
-	for _, text := range texts {
-		room = append(room, text...)
-	}
-	all, copies := string(room), make([]string, len(texts))
+	all, copies := strings.Join(append(texts, ""), ""), make([]string, len(texts)) // of one text alone it is no copy
 	for i, text := range texts {
 		copies[i], all = all[:len(text)], all[len(text):]
 	}
@@ -427,13 +418,10 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 	if d.TDM != "" {
 		m.usage = append(m.usage, "meta tdm-reservation: "+d.TDM)
 	}
-	base := r.URL
-	if d.Base != "" {
-		if resolved, err := r.URL.Resolve(d.Base); err == nil {
-			base = resolved
-		}
+	if base, err := r.URL.Resolve(d.Base); d.Base != "" && err == nil {
+		return base
 	}
-	return base
+	return r.URL
 }
 
 // wordsUnasked reports that the words of a page need not be read: its bytes are those of the last visit, so the state

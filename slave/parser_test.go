@@ -42,8 +42,9 @@ func answered(status int, location, refresh, link, mime string, body []byte) *pa
 			links:   &admission.Rules{MaxRedirects: 20},
 			regions: &admission.Lent{Host: url.Host(), Part: &scope.Part{Prefixes: []string{"http://a.example/"}}},
 		},
-		visited:  &messages.PageVisited{Url: url.String(), DepthLeft: 3},
-		response: &fetch.Response{URL: url, Status: status, Header: header, Body: body, Payload: body, RawBody: body},
+		visited: &messages.PageVisited{Url: url.String(), DepthLeft: 3},
+		fetched: &fetched{response: &fetch.Response{URL: url, Status: status, Header: header, Body: body, Payload: body,
+			RawBody: body}},
 	}
 }
 

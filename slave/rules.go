@@ -58,7 +58,7 @@ func makeRules(f *messages.FetchRules, o Options, log *logrus.Entry) (*rules, er
 		}
 	}
 	if r.client, err = newClient(f, o); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("fetch as the master says: %w", err)
 	}
 	if f.Proxy != "" {
 		log.Warn("fetching through a proxy, which looks names up: the guard judges names of hosts and no addresses")
@@ -86,14 +86,14 @@ func newClient(f *messages.FetchRules, o Options) (*fetch.Client, error) {
 	for _, text := range f.PrivateNetworks {
 		network, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, fmt.Errorf("fetch as the master says: %w", err)
+			return nil, err
 		}
 		options.Private = append(options.Private, network)
 	}
 	for _, text := range f.AllowAddresses {
 		address, err := netip.ParseAddr(text)
 		if err != nil {
-			return nil, fmt.Errorf("fetch as the master says: %w", err)
+			return nil, err
 		}
 		options.Addresses = append(options.Addresses, address)
 	}
@@ -107,24 +107,20 @@ func newClient(f *messages.FetchRules, o Options) (*fetch.Client, error) {
 	if f.Proxy != "" {
 		proxy, err := url.Parse(f.Proxy)
 		if err != nil {
-			return nil, errors.New("fetch as the master says: the proxy is no URL") // whose text may hold a password
+			return nil, errors.New("the proxy is no URL") // whose text may hold a password
 		}
 		options.Proxy = proxy
 	}
 	if len(f.BotKey) > 0 {
 		signer, err := botauth.New(f.BotKey, f.BotAgent)
 		if err != nil {
-			return nil, fmt.Errorf("sign as the master says: %w", err)
+			return nil, err
 		}
 		options.Signer = signer
 	}
 	options.Memory = o.BodyMemory
 	options.Dial, options.Colly = o.Dial, o.Colly
-	client, err := fetch.New(options)
-	if err != nil {
-		return nil, fmt.Errorf("fetch as the master says: %w", err)
-	}
-	return client, nil
+	return fetch.New(options)
 }
 
 // secrets are the fields that requests for a URL have beside those of all requests.

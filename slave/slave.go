@@ -38,6 +38,7 @@ import (
 	"henro/actors/floor"
 	"henro/messages"
 	"henro/slave/owed"
+	"henro/slave/recall"
 	"henro/slave/render"
 	"henro/slave/walk"
 	"henro/slave/walls/alike"
@@ -119,6 +120,7 @@ type Slave struct {
 	bond     bond
 	rules    *rules
 	renderer *render.Renderer // nil: no scripts are run
+	book     *recall.Book     // what the process before had archived last
 	leases   map[uint64]*lent
 	// leases that are over, by the serial of the latest request then: a copy of their task may still be under way
 	ended    map[uint64]uint64
@@ -233,6 +235,7 @@ func (s *Slave) Failed(_ actor.Context, message any) {
 }
 
 func (s *Slave) start(ctx actor.Context) {
+	s.book = recall.Of(&s.o.Archive, s.o.UnstoredFacts, s.log)
 	s.archivist = floor.SpawnAs(ctx, archivist.Props(s.o.Archive, s.log), "archivist")
 	hosts := &alike.Hosts{}
 	parser := func(name string) *actor.PID {
@@ -362,7 +365,7 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 	}
 	kept := s.window.open(task.Host)
 	props := fetcherProps(&assignment{task: task, until: until, rules: s.rules, parsers: s.parsers,
-		slave: ctx.Self(), kept: kept, gate: s.gate, log: s.log, scripts: scriptsOf(s, task)})
+		slave: ctx.Self(), kept: kept, gate: s.gate, log: s.log, scripts: scriptsOf(s, task), book: s.book})
 	s.leases[task.Lease] = &lent{host: task.Host, kept: kept, owed: owed.New(task.Lease, task.Host, kept),
 		fetcher: floor.SpawnAs(ctx, props, "fetcher/"+task.Host)}
 }

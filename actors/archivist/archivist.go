@@ -12,6 +12,7 @@ import (
 	"henro/actors/floor"
 	"henro/actors/groupcommit"
 	"henro/store/archive/cdxj"
+	"henro/store/archive/folder"
 	"henro/store/archive/payloads"
 	"henro/store/archive/warc"
 )
@@ -57,6 +58,8 @@ type Options struct {
 	Payloads *payloads.Index
 	// Proof is the folder of the log of what was stored (package proof); "": there is none.
 	Proof string
+	// Recovered is given what a process that died had left open, once it is finished; nil: nobody asks.
+	Recovered func([]folder.Repaired)
 	// SyncAfter is how long a capture waits for others to share its sync. Default 100 ms: a sync takes some
 	// milliseconds, so syncs are a few per cent of the time, and a page that counts a tenth of a second later delays
 	// nothing.
@@ -142,7 +145,7 @@ func (a *Archivist) Receive(ctx actor.Context) {
 }
 
 func (a *Archivist) start(ctx actor.Context) {
-	a.files = &files{o: a.o.Writer, payloads: a.o.Payloads, proofs: a.o.Proof, log: a.log}
+	a.files = &files{o: a.o.Writer, payloads: a.o.Payloads, proofs: a.o.Proof, log: a.log, mended: a.o.Recovered}
 	a.group.Start(ctx, "binder", func(time.Time) *binding { return new(binding) }, a.files.store)
 	a.group.By(ctx, time.Now())
 	a.group.Turn(ctx, func(*binding) {}) // not through the mailbox, where captures may lie already

@@ -27,6 +27,7 @@ type files struct {
 	proofs   string // folder of the log
 	proof    *proof.Log
 	claim    io.Closer // to the files of the prefix
+	mended   func([]folder.Repaired)
 	writer   *warc.Writer
 	index    *os.File  // of the open file: its lines in the order in which captures came
 	lost     bool      // the index lacks lines: it is made from the file at its end
@@ -57,6 +58,9 @@ func (s *files) open() error {
 			continue
 		}
 		log.Info("file left open is repaired")
+	}
+	if s.mended != nil {
+		s.mended(repaired)
 	}
 	if err != nil {
 		return err

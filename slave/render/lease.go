@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"henro/actors/living"
 	"henro/messages/weburl"
@@ -33,6 +34,13 @@ type Lease struct {
 
 // Knows takes what rendering showed of the host's pages before.
 func (l *Lease) Knows(note []byte) error { return l.living.UnmarshalBinary(note) }
+
+// Recalled is Archived for a capture that an earlier process made.
+func (l *Lease) Recalled(url weburl.URL, at time.Time, file string, offset int64) {
+	if l != nil {
+		l.Archived(url.String(), at, file, offset)
+	}
+}
 
 // Full reports that enough pages of the lease were shown to learn from.
 func (l *Lease) Full() bool { return l.sampled.Load() >= Samples }
