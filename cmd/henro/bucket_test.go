@@ -170,6 +170,12 @@ func TestABucketProvesWhatItHas(t *testing.T) {
 	if out, err := command(t, "prove", "--timestamp", "http://a.test/", address); config.Code(err) != config.ExitUsage {
 		t.Errorf("%v: %s", err, out)
 	}
+	pack := filepath.Join(t.TempDir(), "a.wacz")
+	said(t, "wacz", address, pack)
+	if out := said(t, "check", "--since", kept, pack); !strings.Contains(out, "log      henro-") ||
+		!strings.HasSuffix(out, " records were compared\nclean\n") {
+		t.Errorf("a package of the bucket: %s", out)
+	}
 	// Somebody removes the log.
 	if objects, err := store.ListBucket("archive", &gofakes3.Prefix{}, gofakes3.ListBucketPage{}); err == nil {
 		for _, o := range objects.Contents {

@@ -100,7 +100,7 @@ func exportWACZ(stdout, notes io.Writer, o wacz.Options, dir, path string) (err 
 		isSeed = func(url string) bool { u, err := weburl.Parse(url); return err == nil && u.RequestURI() == "/" }
 	}
 	o.Software = "henro/" + version
-	if o.Others, err = packed.Parts(folder); err != nil {
+	if o.Others, err = packed.Parts(folder, config.FindBucket, archive.Dir()); err != nil {
 		return err
 	}
 	if u, err := weburl.Parse(main); err == nil {

@@ -2,6 +2,7 @@
 package packed
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"henro/store/archive/bucket"
 	"henro/store/archive/wacz"
 	"henro/store/proof"
 )
@@ -22,12 +24,20 @@ const Folder = "proof"
 const (
 	maxParts = 2_000_000
 	maxBytes = 16 << 30
+	maxPart  = 64 << 20 // of a file in a bucket
 )
 
 // Parts are the files of the logs of an archive, by their names in a package. The private key is not among them, nor
-// what is not logged yet.
-func Parts(archive string) (parts []wacz.Other, err error) {
+// what is not logged yet. Those of a bucket are copied into temp, as they stand now.
+func Parts(archive string, find func(address string) (bucket.Where, error), temp string) (parts []wacz.Other,
+	err error) {
 	dir := proof.Path(archive)
+	if strings.HasPrefix(archive, bucket.Scheme) {
+		dir = filepath.Join(temp, Folder)
+		if err := fetch(archive, find, dir); err != nil {
+			return nil, fmt.Errorf("the logs of %s: %w", archive, err)
+		}
+	}
 	names, err := proof.Logs(proof.Disk(dir))
 	if err != nil {
 		return nil, err
@@ -46,6 +56,51 @@ func Parts(archive string) (parts []wacz.Other, err error) {
 		}
 	}
 	return parts, nil
+}
+
+// fetch copies the logs of a bucket.
+func fetch(archive string, find func(address string) (bucket.Where, error), to string) error {
+	where, err := find(archive)
+	if err != nil {
+		return err
+	}
+	logs, err := bucket.OpenLogs(context.Background(), where)
+	if err != nil {
+		return err
+	}
+	standing, err := proof.Stand(logs)
+	if err != nil {
+		return err
+	}
+	left := maxParts
+	return fetchAll(standing, "", to, &left)
+}
+
+// fetchAll copies what is in a folder of logs, of which so many files may be left.
+func fetchAll(logs proof.Home, folder, to string, left *int) error {
+	names, err := logs.Names(folder)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		within := path.Join(folder, name)
+		if *left--; *left < 0 || !filepath.IsLocal(filepath.FromSlash(within)) {
+			return fmt.Errorf("%q: is no name of a part of a log, or there are more than %d", within, maxParts)
+		}
+		file := filepath.Join(to, filepath.FromSlash(within))
+		data, err := logs.Read(within, maxPart)
+		if err == nil {
+			if err = os.MkdirAll(filepath.Dir(file), 0o700); err == nil {
+				err = os.WriteFile(file, data, 0o600)
+			}
+		} else if more, bad := logs.Names(within); bad == nil && len(more) > 0 { // it is a folder
+			err = fetchAll(logs, within, to, left)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", within, err)
+		}
+	}
+	return nil
 }
 
 // Check compares the logs in a package with its WARC files, as proof.Check does. Files that are logged and not packed
