@@ -202,7 +202,7 @@ func newSeedsCommand() *cobra.Command {
 		"links followed from these seeds; -1 is without limit")
 	add.Flags().StringVar(&crawl.SeedFile, "seeds", "", "seeds, one URL a line; - is standard input (`FILE`)")
 	c.register(add)
-	seeds.AddCommand(add)
+	seeds.AddCommand(takesCrawl(add, anyNumber))
 	return seeds
 }
 

@@ -19,7 +19,7 @@ import (
 func newImportCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
-		Use: "import ARCHIVE...", Short: "Begin a crawl with what earlier archives tell of its pages' changes",
+		Use: "import ARCHIVE…", Short: "Begin a crawl with what earlier archives tell of its pages' changes",
 		Long: `Read when earlier archives captured which page, and whether it had changed, into the state of a crawl
 that is not running, so that its estimates begin with what is known. Archives are WARC and WACZ files, CDXJ and CDX
 indexes (9 or 11 columns), CSV with the heading url,time,digest, folders of these, and
@@ -29,7 +29,7 @@ anything is written: input that cannot be read changes nothing. What the crawl h
 All pages in the archives become pages of the crawl, in scope or not, and are visited by their timetable with
 henro crawl --continuous. Links on such a page are followed once a crawled page links to it.`,
 		Example: `  henro import --dir news old.cdxj.gz
-  henro import --dir news old/warc
+  henro import news old/warc
   henro crawl --dir news --continuous --contact you@example.org https://example.org/`,
 		Args: config.Takes(1, math.MaxInt, "which archives? henro import --dir crawl old.cdxj"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {

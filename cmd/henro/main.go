@@ -95,7 +95,7 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 	}
 	add("crawl", takesCrawl(newCrawlCommand(), anyNumber),
 		takesCrawl(watching.NewWatchCommand(crawl, openArchive), 1), newDemoCommand(), newKeyCommand(),
-		newDoctorCommand(), takesCrawl(newConfigCommand(), 0), newImportCommand())
+		newDoctorCommand(), takesCrawl(newConfigCommand(), 0), takesCrawl(newImportCommand(), anyNumber))
 	add("steer", newNodesCommand(), newSeedsCommand())
 	for _, c := range []*cobra.Command{newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(),
 		newTraceCommand()} {

@@ -60,8 +60,11 @@ has to be fetched again. It lasts until "henro nodes resume", or until the slave
 ended for good. One that still runs as a standby is added again; one whose disk was lost may then come back under its
 name.`, printMasters))
 	c.register(append(cmd.Commands(), cmd)...)
-	cmd.AddCommand(newRecoverCommand(), takesCrawl(newCollectCommand(), 0))
-	return cmd
+	for _, order := range cmd.Commands() {
+		takesCrawl(order, 1)
+	}
+	cmd.AddCommand(takesCrawl(newRecoverCommand(), 0), takesCrawl(newCollectCommand(), 0))
+	return takesCrawl(cmd, 0)
 }
 
 // orderTo makes a command to a master or a slave, by its name. T is what the crawl answers.

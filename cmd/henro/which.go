@@ -16,13 +16,13 @@ const defaultCrawl = "crawl"
 const anyNumber = -1
 
 // takesCrawl has a command take the directory of its crawl as its first argument or as --dir, whichever is given; else
-// it is defaultCrawl. others is how many arguments it takes behind the directory: where there are no more than these,
-// the first is the directory if there is one of that name, and with any number of others if a crawl is in it. A command
-// whose use says DIR finds it as its first argument, any other as --dir.
+// it is defaultCrawl. others is how many arguments it takes behind the directory. Where there are no more than these,
+// and the command can do without one of them, the first is the directory if a crawl is in it. A command whose use says
+// DIR finds it as its first argument, any other as --dir.
 func takesCrawl(cmd *cobra.Command, others int) *cobra.Command {
 	name, behind, _ := strings.Cut(cmd.Use, " ")
 	behind = strings.TrimPrefix(behind, "[flags] ")
-	first := strings.HasPrefix(behind, "DIR")
+	first, fewer := strings.HasPrefix(behind, "DIR"), strings.ContainsAny(behind, "[…")
 	if first {
 		kind, rest, _ := strings.Cut(behind, " ")
 		cmd.Use = strings.TrimSpace(name + " [" + kind + "] " + rest)
@@ -41,7 +41,7 @@ func takesCrawl(cmd *cobra.Command, others int) *cobra.Command {
 		flag := cmd.Flag("dir")
 		arguments = slices.Clone(given)
 		named := others != anyNumber && len(given) > others ||
-			len(given) > 0 && isFolder(given[0]) && (others != anyNumber || isFolder(filepath.Join(given[0], "state")))
+			fewer && len(given) > 0 && isFolder(filepath.Join(given[0], "state"))
 		switch {
 		case first && (flag.Changed || !named):
 			arguments = slices.Insert(arguments, 0, flag.Value.String())

@@ -39,8 +39,13 @@ func TestEveryCommandTakesItsCrawlInTheSameWay(t *testing.T) {
 		{"status", 0, "--dir news", "news", ""},
 		{"page URL", 1, "http://a.test/", "crawl", "http://a.test/"},
 		{"page URL", 1, "news http://a.test/", "news", "http://a.test/"},
-		{"crawl [flags] SEED", anyNumber, "a.test b.test", "crawl", "a.test b.test"},
-		{"crawl [flags] SEED", anyNumber, "news a.test", "news", "a.test"},
+		{"host NAME", 1, "news", "crawl", "news"},
+		{"host NAME", 1, "news news", "news", "news"},
+		{"revisit URL [--now] | --from FILE", 1, "news", "news", ""},
+		{"import ARCHIVE…", anyNumber, "news old new", "news", "old new"},
+		{"import ARCHIVE…", anyNumber, "old new", "crawl", "old new"},
+		{"crawl [flags] SEED…", anyNumber, "a.test b.test", "crawl", "a.test b.test"},
+		{"crawl [flags] SEED…", anyNumber, "news a.test", "news", "a.test"},
 	} {
 		var dir string
 		var rest []string
@@ -60,4 +65,19 @@ func TestEveryCommandTakesItsCrawlInTheSameWay(t *testing.T) {
 			t.Errorf("%s, given %q: %q of %q, %v", c.use, c.given, rest, dir, err)
 		}
 	}
+}
+
+// Whatever reads or steers a crawl takes its directory in both ways. The demo makes its own, doctor judges a machine.
+func TestEveryCommandOfACrawlTakesADirectory(t *testing.T) {
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, c := range cmd.Commands() {
+			walk(c)
+		}
+		if cmd.Flag("dir") != nil && cmd.RunE != nil && cmd.Name() != "demo" && cmd.Name() != "doctor" &&
+			!strings.Contains(cmd.Use, "[DIR") {
+			t.Errorf("%s takes --dir, and no directory as an argument", cmd.CommandPath())
+		}
+	}
+	walk(newRootCommand())
 }
