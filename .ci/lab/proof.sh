@@ -30,7 +30,7 @@ silent() { "$@" >/dev/null 2>&1; }
 
 # --- crawls: one in one go, and one that was ended, killed and resumed, whose first checkpoint is kept
 
-"$bin/fakeweb" --hosts 6 --pages 40 --pareto 0 --crawl-delays 0 --folder "$dir/web" >"$dir/web.log" 2>&1 &
+"$bin/fakeweb" --hosts 6 --pages 70 --pareto 0 --crawl-delays 0 --folder "$dir/web" >"$dir/web.log" 2>&1 &
 pids+=($!)
 for _ in $(seq 100); do grep -q ready "$dir/web.log" && break; sleep 0.1; done
 crawl() { # NAME FLAG...

@@ -27,9 +27,10 @@ func (s *files) prove(items []bindItem) (wait func()) {
 	var done sync.WaitGroup
 	name := s.writer.Name()
 	done.Go(func() {
+		var parts []proof.Part
 		for i := range items {
-			s.proof.Add(name, items[i].begin(), items[i].order.Records,
-				proof.Parts(items[i].order.Captures, items[i].order.Members))
+			parts = proof.AppendParts(parts[:0], items[i].order.Captures, items[i].order.Members)
+			s.proof.Add(name, items[i].begin(), items[i].order.Records, parts)
 		}
 	})
 	return done.Wait

@@ -37,7 +37,7 @@ func BenchmarkAdd(b *testing.B) {
 		b.ReportAllocs()
 		begun := processor()
 		for range b.N {
-			l.Add(name, l.size, records, Parts(captures, m))
+			l.Add(name, l.size, records, AppendParts(nil, captures, m))
 		}
 		b.StopTimer()
 		report(b, processor()-begun, b.N)
@@ -66,7 +66,7 @@ func BenchmarkTiles(b *testing.B) {
 		l, name := growing(b)
 		for i := range pages {
 			captures, m, records := exchange(i)
-			l.Add(name, l.size, records, Parts(captures, m))
+			l.Add(name, l.size, records, AppendParts(nil, captures, m))
 		}
 		b.StartTimer()
 		begun := processor()

@@ -2,9 +2,9 @@
 // sees later that nothing was removed or altered since.
 //
 // The log is a Merkle tree (RFC 6962, golang.org/x/mod/sumdb/tlog) of leaves, each a line of text: one for each record,
-// with the SHA-256 of its stored bytes, and one that ends a file. Tiles of 256 hashes and of 256 leaves lie in files
-// (store/FORMAT.md). When a file is finished, its leaves are added, the tiles are synced, and a checkpoint is signed:
-// how many leaves there are, and the root of the tree.
+// with the SHA-256 of its stored bytes, and one that ends a file. Tiles of 1,024 hashes and of 1,024 leaves lie in
+// files (store/FORMAT.md). When a file is finished, its leaves are added, the tiles are synced, and a checkpoint is
+// signed: how many leaves there are, and the root of the tree.
 //
 // # Invariants
 //
@@ -84,7 +84,7 @@ func plain(s string) string {
 }
 
 // stamp is a moment as the records of henro have it.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // Append appends the line.
 func (l *Leaf) Append(dst []byte) []byte {

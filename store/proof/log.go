@@ -274,9 +274,9 @@ type Part struct {
 	TargetURI string
 }
 
-// Parts are the records of an exchange, or, without its members, each of the captures.
-func Parts(captures []cdxj.Entry, m warc.Members) (parts []Part) {
-	if parts = make([]Part, 0, 3); m.Capture == 0 || len(captures) != 1 {
+// AppendParts appends the records of an exchange, or, without its members, each of the captures.
+func AppendParts(parts []Part, captures []cdxj.Entry, m warc.Members) []Part {
+	if m.Capture == 0 || len(captures) != 1 {
 		for _, c := range captures {
 			parts = append(parts, Part{int(c.Length), warc.Resource, c.At, c.URL})
 		}

@@ -222,7 +222,7 @@ func TestTheTreeIsThatOfRFC6962(t *testing.T) {
 		}
 		return all, nil
 	})
-	for n := range int64(1100) {
+	for n := range int64(3*perTile + 300) {
 		want, err := tlog.TreeHash(n, read)
 		if err != nil || ours.root() != want || ours.size != n {
 			t.Fatalf("the root of %d leaves is %v, not %v; %v", n, ours.root(), want, err)
@@ -249,12 +249,12 @@ func TestTheTreeIsThatOfRFC6962(t *testing.T) {
 // has two leaves that a checkpoint has named.
 func TestALogGoesOnWhereverItsProcessDied(t *testing.T) {
 	a := newArchive(t, warc.Gzip)
-	a.file(200, true)
+	a.file(550, true)
 	a.close()
 	first := a.newest()
 	whole := snapshot(t, a.proof())
 	a.open()
-	second := a.file(200, true)
+	second := a.file(550, true)
 	a.close()
 	grown := snapshot(t, a.proof())
 	random := rand.New(rand.NewPCG(1, 2))
@@ -313,11 +313,11 @@ func restore(t testing.TB, dir string, all map[string][]byte) {
 
 func TestEachFaultHasItsName(t *testing.T) {
 	a := newArchive(t, warc.Gzip)
-	a.file(150, true)
+	a.file(400, true)
 	a.close()
 	early := a.newest()
 	a.open()
-	name := a.file(300, true)
+	name := a.file(1200, true)
 	a.close()
 	latest := a.newest()
 	before := snapshot(t, a.root)
@@ -350,7 +350,7 @@ func TestEachFaultHasItsName(t *testing.T) {
 		"nothing": {func() {},
 			nil},
 		"a file is gone": {func() { os.Remove(path) },
-			[]string{name + ": the file is gone, with 601 records"}},
+			[]string{name + ": the file is gone, with 2401 records"}},
 		"a byte of a record": {func() { flip(path, int(r.Offset)+30) },
 			[]string{r.String() + " was altered"}},
 		"a record is gone": {func() { cut(r.Offset, r.Offset+r.Length) },
@@ -364,13 +364,13 @@ func TestEachFaultHasItsName(t *testing.T) {
 		"bytes are added": {grow,
 			[]string{"bytes, the log says"}},
 		"a tile of hashes": {func() { flip(filepath.Join(log, hashTile(0, 1, perTile)), 40) },
-			[]string{"tile/8/0/001: was altered: it does not fit its leaves"}},
+			[]string{"tile/10/0/001: was altered: it does not fit its leaves"}},
 		"a tile above": {func() { flip(filepath.Join(log, hashTile(1, 0, 3)), 40) },
-			[]string{"tile/8/1/000.p/3: was altered"}},
+			[]string{"tile/10/1/000.p/3: was altered"}},
 		"a tile of leaves": {func() { flip(filepath.Join(log, leafTile(2, perTile)), 400) },
-			[]string{"tile/8/data/002: was altered: it does not fit its hashes"}},
+			[]string{"tile/10/data/002: was altered: it does not fit its hashes"}},
 		"a tile is gone": {func() { os.Remove(filepath.Join(log, leafTile(0, perTile))) },
-			[]string{"tile/8/data/000: no such file"}},
+			[]string{"tile/10/data/000: no such file"}},
 		"the checkpoint": {func() { flip(filepath.Join(log, checkpointFile), 60) },
 			[]string{"/checkpoint: "}},
 		"the checkpoint is gone": {func() { os.Remove(filepath.Join(log, checkpointFile)) },
@@ -489,7 +489,7 @@ func TestWhatWasMendedIsLogged(t *testing.T) {
 func TestARecordIsProvedWithoutTheArchive(t *testing.T) {
 	a := newArchive(t, warc.Gzip)
 	for i := range 4 {
-		a.file(30+60*i, true)
+		a.file(30+100*i, true)
 	}
 	a.close()
 	var some []byte

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	height  = 8 // of a tile
+	height  = 10 // of a tile: to make a file costs as much as to write 100 kB
 	perTile = 1 << height
-	top     = 7 // levels of tiles, as many as 2^56 leaves have
+	top     = 6 // levels of tiles, as many as 2^60 leaves have
 )
 
 // tree is a tree that grows: of each level of tiles the hashes of the one that is not full. Hash i of level l is the
-// root of the 256^l leaves from i · 256^l.
+// root of the 1024^l leaves from i · 1024^l.
 type tree struct {
 	size   int64
 	levels [top][]tlog.Hash

@@ -101,7 +101,7 @@ func logOf(dir string) (log string, newest *proof.Checkpoint, err error) {
 // leavesOf are the leaves of a log, in order.
 func leavesOf(log string) (leaves []proof.Leaf, err error) {
 	var names []string
-	err = filepath.WalkDir(filepath.Join(log, "tile", "8", "data"), func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(filepath.Join(log, "tile", "10", "data"), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			names = append(names, path) // NNN comes before NNN.p/W of a later tile
 		}

@@ -250,12 +250,12 @@ func (w *work) history(leaves []proof.Leaf) (roots map[int64]tlog.Hash, size int
 	}
 	size = int64(len(leaves))
 	put := func(t tlog.Tile, data []byte) { w.write(filepath.Join(w.log, filepath.FromSlash(t.Path())), data) }
-	for _, t := range tlog.NewTiles(8, 0, size) {
+	for _, t := range tlog.NewTiles(10, 0, size) {
 		data, err := tlog.ReadTileData(t, read)
 		must(err)
 		if put(t, data); t.L == 0 {
 			t.L = -1
-			put(t, bytes.Join(lines[t.N<<8:t.N<<8+int64(t.W)], nil))
+			put(t, bytes.Join(lines[t.N<<10:t.N<<10+int64(t.W)], nil))
 		}
 	}
 	return roots, size
