@@ -25,9 +25,8 @@ func (s *files) prove(items []bindItem) (wait func()) {
 		return func() {}
 	}
 	var done sync.WaitGroup
-	name := s.writer.Name()
+	name, parts := s.writer.Name(), make([]proof.Part, 0, 3)
 	done.Go(func() {
-		var parts []proof.Part
 		for i := range items {
 			parts = proof.AppendParts(parts[:0], items[i].order.Captures, items[i].order.Members)
 			s.proof.Add(name, items[i].begin(), items[i].order.Records, parts)

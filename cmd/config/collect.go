@@ -65,7 +65,7 @@ func (c *Collect) Sender(ctx context.Context, dir, prefix, key, name string, log
 	if err != nil {
 		return nil, nil, err
 	}
-	full := spool.New(o.Dir, o.Prefix, int64(c.Spool))
+	full := spool.New(o.Dir, o.Prefix, c.Archive != "", int64(c.Spool))
 	go full.Run(ctx)
 	o.Tried = full.Tried
 	sender, err = collect.NewSender(o, log)
@@ -132,11 +132,8 @@ func (c *Collect) bucket(ctx context.Context, log *logrus.Entry) (collect.Place,
 		return nil, err
 	}
 	place, err := collect.NewBucket(where)
-	if err != nil {
-		return nil, err
-	}
-	keeper, err := bucket.NewKeeper(where)
-	if err != nil {
+	keeper, bad := bucket.NewKeeper(where)
+	if err := errors.Join(err, bad); err != nil {
 		return nil, err
 	}
 	place.Brought = keeper.Brought

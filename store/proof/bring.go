@@ -37,18 +37,16 @@ const logFor = time.Minute
 
 // Bring brings the logs of a folder to another place, up to the newest checkpoint whose WARC files are there, as the
 // one is whose name is given: files that are still here are not. It waits until that file is logged. Tiles come first,
-// the checkpoint last, so that it may be cut off anywhere: the next goes on behind the checkpoint that is there. The
-// private key stays.
+// the checkpoint last, so that it may be cut off anywhere: the next goes on behind the checkpoint that is there. What
+// is there, and of no WARC file that is still here, is removed here but for what the log goes on from. The private key
+// stays.
 func Bring(ctx context.Context, from Disk, to Away, archive, brought string) error {
 	for waited := time.Duration(0); ; waited += logFor / 600 {
 		names, err := Logs(from)
 		logged := len(names) == 0 // nothing is
 		for _, name := range names {
-			b := &bringing{ctx: ctx, from: from, to: to, log: name, brought: brought,
-				here: func(file string) bool {
-					_, err := os.Stat(filepath.Join(archive, file))
-					return file != brought && err == nil
-				}}
+			b := &bringing{ctx: ctx, from: from, to: to, log: name, brought: brought, archive: archive,
+				away: away(from, name)}
 			if bad := b.run(); bad != nil {
 				err = errors.Join(err, fmt.Errorf("log %s: %w", name, bad))
 			}
@@ -74,9 +72,16 @@ type bringing struct {
 	from    Disk
 	to      Away
 	log     string
+	archive string
 	brought string
-	here    func(file string) bool
+	away    int64
 	has     bool // the file that was brought is in it
+}
+
+// here reports whether a WARC file is here, or may be.
+func (b *bringing) here(file string) bool {
+	_, err := os.Stat(filepath.Join(b.archive, file))
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 func (b *bringing) run() error {
@@ -92,11 +97,11 @@ func (b *bringing) run() error {
 		return err
 	}
 	var ends []int64 // of files behind what is there, the last one first
-	f := &files{b.from, b.log, newest.Size}
+	f := &files{b.from, b.log, newest.Size, b.away}
 	err = f.groups(func(g group) bool {
 		if b.has = b.has || g.file == b.brought; g.end > there {
 			ends = append(ends, g.end)
-			if b.here(g.file) {
+			if g.file != b.brought && b.here(g.file) {
 				ends = ends[:0]
 			}
 		}
@@ -111,7 +116,10 @@ func (b *bringing) run() error {
 		}
 		there = end
 	}
-	return b.stamps(there)
+	if err := b.stamps(there); err != nil {
+		return err
+	}
+	return b.leave(f, there)
 }
 
 // stamps brings the timestamps of the checkpoints up to a size, whenever they came.
@@ -134,17 +142,21 @@ func (b *bringing) stamps(size int64) error {
 }
 
 // there is the size of what was brought already. A checkpoint that cannot be read, as a store that died may have it,
-// counts as none: all is compared again.
+// counts as none: all that is here is compared again.
 func (b *bringing) there(newest *Checkpoint) (int64, error) {
 	text, err := b.to.Read(path.Join(b.log, checkpointFile), maxNote)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+		kept, err := b.to.Names(path.Join(b.log, checkpoints))
+		if b.away > 0 && len(kept) == 0 && err == nil {
+			err = ErrOther // than the one where the rest is
+		}
+		return b.away, err
 	} else if err != nil {
 		return 0, err
 	}
 	c, err := ParseCheckpoint(text)
 	if err != nil {
-		return 0, nil
+		return b.away, nil
 	}
 	ours, err := b.text(c.Size, newest)
 	if err != nil || !bytes.Equal(ours, text) {

@@ -171,7 +171,7 @@ func Lengths(dir string) map[string]int64 {
 		if err != nil {
 			continue
 		}
-		f := files{home, name, last.Size}
+		f := files{home, name, last.Size, away(home, name)}
 		_ = f.groups(func(g group) bool {
 			if _, later := lengths[g.file]; !later {
 				lengths[g.file] = g.bytes
@@ -211,7 +211,10 @@ func (l *Log) takeKey() (public string, err error) {
 }
 
 // files are its tiles on the disk.
-func (l *Log) files() *files { return &files{Disk(l.o.Dir), l.key.Name(), l.last.Size} }
+func (l *Log) files() *files {
+	disk := Disk(l.o.Dir)
+	return &files{disk, l.key.Name(), l.last.Size, away(disk, l.key.Name())}
+}
 
 // load reads what the newest checkpoint names. A log without one is empty.
 func (l *Log) load(public string) error {

@@ -128,7 +128,7 @@ func (a *archive) newest() *Checkpoint {
 func (a *archive) text() string {
 	a.t.Helper()
 	c := a.newest()
-	f := files{Disk(a.proof()), c.Log, c.Size}
+	f := files{home: Disk(a.proof()), log: c.Log, size: c.Size}
 	var all []byte
 	for n := int64(0); n*perTile < c.Size; n++ {
 		lines, err := f.leaves(n)

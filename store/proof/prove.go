@@ -61,7 +61,7 @@ func proveIn(from Home, log, file string, offset int64) (*Proof, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &files{from, log, c.Size}
+	f := &files{home: from, log: log, size: c.Size}
 	var in group
 	if err := f.groups(func(g group) bool { in = g; return g.file != file }); err != nil || in.file != file {
 		return nil, err

@@ -98,6 +98,7 @@ type files struct {
 	home Home
 	log  string
 	size int64
+	away int64 // of its leaves, which groups leaves out
 }
 
 // hashes reads a tile.
@@ -163,7 +164,7 @@ type group struct {
 // groups shows the files of the log, the last one first, until visit returns false: behind the leaves of a file stands
 // how many there are.
 func (f *files) groups(visit func(group) bool) error {
-	for at := f.size; at > 0; {
+	for at := f.size; at > f.away; {
 		end, err := f.leaf(at - 1)
 		if err != nil {
 			return err

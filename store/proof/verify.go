@@ -157,7 +157,7 @@ func (c *check) run() error {
 	if newest == nil {
 		return nil
 	}
-	c.Checkpoint, c.files = newest, &files{c.home, c.log, newest.Size}
+	c.Checkpoint, c.files = newest, &files{home: c.home, log: c.log, size: newest.Size}
 	c.roots = map[int64]*roots{newest.Size: {kept: true}}
 	kept := c.kept(newest)
 	if c.since != nil {
@@ -334,7 +334,7 @@ func (c *check) upper() {
 // grown compares tiles that were not full with those that they have grown to.
 func (c *check) grown(kept []*Checkpoint) {
 	for _, p := range kept {
-		then := &files{c.home, c.log, p.Size}
+		then := &files{home: c.home, log: c.log, size: p.Size}
 		for level := -1; level < top; level++ {
 			at := max(level, 0)
 			n := p.Size >> (height * (at + 1))

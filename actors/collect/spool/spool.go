@@ -1,7 +1,8 @@
 // Package spool says when a slave has so many finished WARC files that wait to be collected that its pages must wait.
 //
 // A slave that is told so takes on no hosts. Files that still grow, and what is under way, come on top: the disk takes
-// the bound, a --warc-size and some seconds of fetching at most.
+// the bound, a --warc-size and some seconds of fetching at most. The log of the archive counts where it is brought
+// away, too.
 package spool
 
 import (
@@ -17,6 +18,7 @@ import (
 
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
+	"henro/store/proof"
 )
 
 // Every is how often the files are looked at, which costs the listing of a folder.
@@ -25,14 +27,21 @@ const Every = time.Second
 // Spool watches the files of one slave. Says may be called from any goroutine, the others from one each.
 type Spool struct {
 	dir, prefix string
+	logs        string // folder of those that leave, too; "": none does
 	most        int64
 	says        atomic.Pointer[string]
 	failed      atomic.Pointer[string] // of the latest pass of the sender
 }
 
-// New returns the watch of the files of a folder whose names begin with a prefix. most, in bytes, is what they may
-// take, their indexes included; 0: there is no bound.
-func New(dir, prefix string, most int64) *Spool { return &Spool{dir: dir, prefix: prefix, most: most} }
+// New returns the watch of the files of a folder whose names begin with a prefix, and, if it leaves with them, of their
+// log. most, in bytes, is what they may take, their indexes included; 0: there is no bound.
+func New(dir, prefix string, logs bool, most int64) *Spool {
+	s := &Spool{dir: dir, prefix: prefix, most: most}
+	if logs {
+		s.logs = proof.Path(dir)
+	}
+	return s
+}
 
 // Says is why pages wait; empty: they do not.
 func (s *Spool) Says() string { return text(s.says.Load()) }
@@ -75,18 +84,40 @@ const maxSaid = 500
 
 func (s *Spool) look() {
 	size, files, err := s.size()
-	said := ""
+	if err == nil && files > 0 { // else the log has nothing that could go
+		size += s.logged()
+	}
+	said, with := "", ""
+	if s.logs != "" {
+		with = " with their log"
+	}
 	switch {
 	case err != nil:
 		said = "the files that wait to be collected cannot be counted: " + err.Error()
 	case size >= s.most:
-		said = fmt.Sprintf("%d WARC files (%d MB) wait to be collected, --spool allows %d MB", files, size/1e6,
-			s.most/1e6)
+		said = fmt.Sprintf("%d WARC files (%d MB%s) wait to be collected, --spool allows %d MB", files,
+			size/1e6, with, s.most/1e6)
 		if why := text(s.failed.Load()); why != "" {
 			said += ": " + strings.ToValidUTF8(why[:min(maxSaid, len(why))], "")
 		}
 	}
 	s.says.Store(&said)
+}
+
+// logged is what the logs take. Some hundred files are there, and many more only while the place does not take any.
+func (s *Spool) logged() (size int64) {
+	if s.logs == "" {
+		return 0
+	}
+	_ = filepath.WalkDir(s.logs, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return nil // it grows and goes meanwhile
+	})
+	return size
 }
 
 // size is what the finished files take.

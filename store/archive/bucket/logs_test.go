@@ -121,7 +121,7 @@ func (s *s3) check(t *testing.T, since *proof.Checkpoint) *Checked {
 // file that is not in the bucket yet is in no log there, and the key never is.
 func TestALogIsBroughtWhereverItIsCutOff(t *testing.T) {
 	from := newSlave(t)
-	paths := []string{from.file("1", 90), from.file("2", 200), from.file("3", 10)}
+	paths := []string{from.file("1", 90), from.file("2", 700), from.file("3", 10)}
 	key, err := os.ReadFile(filepath.Join(proof.Path(from.dir()), "key"))
 	if err != nil {
 		t.Fatal(err)
@@ -161,12 +161,90 @@ func TestALogIsBroughtWhereverItIsCutOff(t *testing.T) {
 	}
 }
 
+// TestALogLeavesTheDiskOnceItIsBrought: but for what it goes on from, and the leaves of files that are here. It goes on
+// when the store has lost the end of what was brought, and not when all is gone.
+func TestALogLeavesTheDiskOnceItIsBrought(t *testing.T) {
+	from, s := newSlave(t), newS3(t)
+	parts := func() (parts []string) {
+		t.Helper()
+		dir := proof.Path(from.dir())
+		err := filepath.WalkDir(dir, func(file string, d os.DirEntry, err error) error {
+			name := filepath.ToSlash(file)
+			if err == nil && !d.IsDir() && (strings.Contains(name, "/tile/") ||
+				strings.Contains(name, "/checkpoints/")) {
+				parts = append(parts, file)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return parts
+	}
+	var path, stayed string
+	for i := range 8 {
+		before := path
+		if i < 7 {
+			path = from.file(fmt.Sprint(i), 700)
+		} else { // the start of a slave that has nothing new
+			if err := proof.Complete(proof.Options{Dir: proof.Path(from.dir()), Archive: from.dir(),
+				Prefix: "HENRO"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		from.bring(s, path)
+		if err := s.logs(t).Bring(t.Context(), path); err != nil {
+			t.Fatal(i, err)
+		}
+		if c := s.check(t, nil); c.Count > 0 || c.Unlogged > 0 || c.Logs[0].Checkpoint.Size != int64(min(i, 6)+1)*1401 {
+			t.Fatalf("file %d: %+v", i, c)
+		}
+		// Of the one that is here 1,400 records are logged, in two or three tiles, and one tile is not full.
+		if left := parts(); i > 0 && i < 6 && len(left) > 2*4+2+2 {
+			t.Errorf("file %d: %q are here", i, left)
+		}
+		if i == 6 { // as if the slave was killed
+			stayed = before
+		} else if i > 0 && i < 6 {
+			if err := os.Remove(before); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, data := range s.all(t) {
+		if strings.HasSuffix(name, "/checkpoint") {
+			s.put(t, name, data[:20])
+		}
+	}
+	bring := func() error { return s.logs(t).Bring(t.Context(), path) }
+	if err := errors.Join(s.logs(t).Bring(t.Context(), stayed), bring()); err != nil {
+		t.Fatal(err)
+	}
+	if c := s.check(t, nil); c.Count > 0 {
+		t.Errorf("after half a checkpoint: %q", c.Problems)
+	}
+	remove := func(what string) {
+		t.Helper()
+		for name := range s.all(t) {
+			if strings.HasPrefix(name, LogsFolder) && strings.Contains(name, what) {
+				if _, err := s.DeleteObject("archive", s.where.Prefix+"/"+name); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	remove("/checkpoint")
+	if err := bring(); !errors.Is(err, proof.ErrOther) {
+		t.Errorf("all checkpoints are gone: %v", err)
+	}
+}
+
 // TestWhateverOfALogIsAlteredIsNamed: each object of a log, and each record, altered and removed; and logs that are not
 // the one that was brought before.
 func TestWhateverOfALogIsAlteredIsNamed(t *testing.T) {
 	from, s := newSlave(t), newS3(t)
 	var kept *proof.Checkpoint
-	for i, pages := range []int{90, 10, 200} {
+	for i, pages := range []int{90, 10, 700} {
 		path := from.file(fmt.Sprint(i), pages)
 		from.bring(s, path)
 		if err := s.logs(t).Bring(t.Context(), path); err != nil {
@@ -176,7 +254,7 @@ func TestWhateverOfALogIsAlteredIsNamed(t *testing.T) {
 			kept = s.check(t, nil).Logs[0].Checkpoint
 		}
 	}
-	if c := s.check(t, kept); c.Count > 0 || c.Unlogged > 0 || c.Logs[0].Records != 600 {
+	if c := s.check(t, kept); c.Count > 0 || c.Unlogged > 0 || c.Logs[0].Records != 1600 {
 		t.Fatalf("%+v", c)
 	}
 	all, objects := s.all(t), 0
