@@ -2,7 +2,6 @@ package master
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -25,18 +24,17 @@ import (
 //	                 │                             ▲                              └──► not visited: granted again
 //	                 └── no room: dropped, stays unseen
 //
-// The Partitions call Offer, Raise and Settled, the Master the rest; a lock keeps them apart. Under it nothing is read
-// from disk: a URL that is stored while the disk is asked is counted twice rather than not at all.
+// The Partitions call Offer, Raise, Settled and Waits, the Master the rest; a lock keeps them apart. Nothing is read
+// from disk: the Partitions say what waits there after each commit that changes it.
 //
 // Invariants:
 //   - of each host at least as many URLs are queued, granted and lent as wait in the store, but for those not written
-//     yet: none is forgotten. After the crash of an actor there may be a few more, until it is found that nothing
-//     waits;
+//     yet: none is forgotten. After the crash of an actor there may be a few more, until nothing of
+//     the host waits;
 //   - no more than B·H/2 are queued, granted and lent in all, seeds apart, however many are discovered.
 type crawlFrontier struct {
 	mu      sync.Mutex
 	o       frontier.Options
-	waiting func(host string) (uint64, error) // URLs of a host that wait in the store
 	policy  *frontier.Ranked[waits]
 	unit    Unit           // of politeness: which hosts are one to the policy
 	aside   int            // queued URLs of hosts whose addresses are not known yet
@@ -50,7 +48,6 @@ type crawlFrontier struct {
 	out     int            // URLs granted and lent
 	peak    int            // most queued, granted and lent at once, in this run
 	owing   []store.HostID // hosts that were granted something beside their turns: put into the queue by the next Grant
-	doubted []string       // hosts that were granted something and may have nothing: the disk is asked
 	returns *frontier.Returns
 	batch   []frontier.Item[waits]
 }
@@ -68,7 +65,7 @@ type frontierHost struct {
 	aside   []frontier.Item[waits] // URLs that wait until its addresses are known
 	queued  int                    // URLs in the frontier, and aside
 	pending int                    // URLs accepted and not on disk yet
-	settled int                    // URLs accepted that got on disk since the disk was last asked what waits
+	waiting int                    // URLs on disk that wait
 	granted int                    // URLs handed out and not lent
 	lent    int                    // URLs lent with the open lease
 	held    bool                   // it has its turn, until done
@@ -89,13 +86,6 @@ func newCrawlFrontier(options *Options, state *store.State, ranks *ranks) (*craw
 		ranks: ranks, began: time.Now(), hosts: map[store.HostID]*frontierHost{},
 		returns: frontier.NewReturns(returnCells),
 		span:    options.Hosts.SharedBudget(),
-		waiting: func(host string) (uint64, error) {
-			record, err := state.Partitions[state.PartitionOf(host)].Hosts.Get(store.IDOf(host))
-			if errors.Is(err, store.ErrNotFound) {
-				return 0, nil
-			}
-			return record.Waiting, err
-		},
 	}
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -119,6 +109,7 @@ func (r *crawlFrontier) restore(state *store.State) error {
 		if err := p.EachWaiting(restoreBatch, func(host *store.HostRecord, page *store.Page) {
 			fp := fingerprint.URL(page.URL)
 			h := r.host(host.ID, host.Name)
+			h.waiting++
 			all = append(all, waiting{page.Number, frontier.Item[waits]{Key: waits{fp, host.ID}, Host: h.unit,
 				Band: r.band(fp, page.Depth, page.Band)}})
 		}); err != nil {
@@ -151,7 +142,7 @@ func (r *crawlFrontier) host(id store.HostID, name string) *frontierHost {
 
 // forget drops a host that has nothing queued, granted or lent, and is not ready.
 func (r *crawlFrontier) forget(id store.HostID, h *frontierHost) {
-	if !h.held && !h.ready && h.queued+h.pending+h.granted+h.lent == 0 {
+	if !h.held && !h.ready && h.queued+h.pending+h.waiting+h.granted+h.lent == 0 {
 		delete(r.hosts, id)
 	}
 }
@@ -260,7 +251,15 @@ func (r *crawlFrontier) Settled(id store.HostID) {
 	defer r.mu.Unlock()
 	if h := r.hosts[id]; h != nil && h.pending > 0 {
 		h.pending--
-		h.settled++
+	}
+}
+
+// Waits implements partition.Gate.
+func (r *crawlFrontier) Waits(id store.HostID, urls uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if h := r.hosts[id]; h != nil {
+		h.waiting = int(urls)
 	}
 }
 
@@ -278,15 +277,6 @@ func (r *crawlFrontier) Announce(name string, at time.Time, put func(string, tim
 
 // Grant hands out what the frontier gives next; false means that it gives nothing now.
 func (r *crawlFrontier) Grant(now time.Time, put func(string, time.Time)) bool {
-	some := r.grant(now, put)
-	for _, host := range r.doubted {
-		r.verify(host)
-	}
-	r.doubted = r.doubted[:0]
-	return some
-}
-
-func (r *crawlFrontier) grant(now time.Time, put func(string, time.Time)) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, id := range r.owing {
@@ -331,32 +321,12 @@ func (r *crawlFrontier) grantHost(id store.HostID, now time.Time, put func(strin
 		return
 	case h.ready: // much later: other hosts of its clock need not wait for it
 		put(h.name, h.at)
-	case h.lent == 0 && h.pending == 0:
-		r.doubted = append(r.doubted, h.name)
+	case h.lent+h.pending+h.waiting == 0: // more was counted than there is
+		r.out -= h.granted
+		h.granted = 0
 	}
 	r.done(h, now.Sub(r.began), 0)
 	r.forget(id, h)
-}
-
-// verify takes back what was granted to a host if nothing of it waits in the store.
-func (r *crawlFrontier) verify(name string) {
-	waiting, err := r.ask(name)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	id := store.IDOf(name)
-	if h := r.host(id, name); err == nil && waiting == 0 && h.lent+h.pending+h.settled == 0 {
-		r.out -= h.granted
-		h.granted = 0
-		r.forget(id, h)
-	}
-}
-
-// ask reads how many URLs of a host wait in the store.
-func (r *crawlFrontier) ask(name string) (uint64, error) {
-	r.mu.Lock()
-	r.host(store.IDOf(name), name).settled = 0
-	r.mu.Unlock()
-	return r.waiting(name)
 }
 
 // done gives the turn of a host back. That of a unit ends with the last of its hosts.
@@ -388,24 +358,19 @@ func (r *crawlFrontier) Lend(name string, limit int) int {
 
 // Closed says that the lease of a host has ended, or never began. URLs that wait in the store then and are not queued
 // were granted and not visited, or failed and are to be tried again: they are granted again.
-func (r *crawlFrontier) Closed(name string, now, nextAt time.Time) error {
-	waiting, err := r.ask(name)
-	if err != nil {
-		return fmt.Errorf("count what waits of %s: %w", name, err)
-	}
+func (r *crawlFrontier) Closed(name string, now, nextAt time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := store.IDOf(name)
 	h := r.host(id, name)
 	r.out -= h.lent + h.granted
-	h.lent, h.granted = 0, max(0, int(waiting)+h.pending+h.settled-h.queued)
+	h.lent, h.granted = 0, max(0, h.waiting+h.pending-h.queued)
 	r.out += h.granted
 	if h.granted > 0 && h.ready {
 		r.owing = append(r.owing, id)
 	}
 	r.done(h, now.Sub(r.began), min(max(0, nextAt.Sub(now)), r.o.Interval))
 	r.forget(id, h)
-	return nil
 }
 
 // FrontierStatus is how the frontier of a crawl goes.

@@ -32,17 +32,6 @@ func TestNothingThatWaitsIsForgotten(t *testing.T) {
 				t.Fatal(err)
 			}
 			onDisk, written, lent := map[string]int{}, map[string]int{}, map[string]int{}
-			late := map[string]bool{}
-			r.waiting = func(host string) (uint64, error) {
-				n := onDisk[host]
-				for range written[host] { // gets on disk while the disk is asked
-					r.Settled(store.IDOf(host))
-					onDisk[host]++
-					late[host] = true
-				}
-				delete(written, host)
-				return uint64(n), nil
-			}
 			ready, rnd, now := readyHosts{}, rand.New(rand.NewPCG(1, 2)), r.began
 			commit := func() {
 				for host, n := range written {
@@ -50,26 +39,22 @@ func TestNothingThatWaitsIsForgotten(t *testing.T) {
 						r.Settled(store.IDOf(host))
 					}
 					onDisk[host] += n
+					r.Waits(store.IDOf(host), uint64(onDisk[host]))
 					if _, out := lent[host]; !out && n > 0 {
 						r.Identify(host, []string{host[:len("http://h1")]}) // h1, h10, h11 share an address
 						r.Announce(host, now, ready.put)
 					}
 				}
 				clear(written)
-				for host := range late {
-					if _, out := lent[host]; !out {
-						r.Identify(host, []string{host[:len("http://h1")]})
-						r.Announce(host, now, ready.put)
-					}
-				}
-				clear(late)
 			}
 			giveBack := func(host string, visits int) {
 				onDisk[host] -= min(onDisk[host], visits)
-				delete(lent, host)
-				if err := r.Closed(host, now, now.Add(5*time.Second)); err != nil {
-					t.Fatal(err)
+				r.Waits(store.IDOf(host), uint64(onDisk[host]))
+				if rnd.IntN(4) == 0 { // more is stored until the Master hears of the end
+					commit()
 				}
+				delete(lent, host)
+				r.Closed(host, now, now.Add(5*time.Second))
 				if onDisk[host] > 0 {
 					r.Identify(host, []string{host[:len("http://h1")]})
 					r.Announce(host, now.Add(5*time.Second), ready.put)
@@ -221,5 +206,48 @@ func TestHostsGoByTheScoresOfTheirURLs(t *testing.T) {
 		if err := state.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A lease that visits nothing leaves what waits as it was, and no Partition says so: it is granted again, also after a
+// restart. What is given up while it is queued is taken back, though its host is never ready again.
+func TestWhatWaitsIsGrantedAgain(t *testing.T) {
+	state, err := store.OpenState(t.TempDir(), store.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.Close()
+	const host = "http://a.test"
+	b := store.NewBatch(time.Now())
+	b.Admit(store.Candidate{URL: host + "/1", Host: host})
+	b.Admit(store.Candidate{URL: host + "/2", Host: host})
+	if _, err := state.Partitions[state.PartitionOf(host)].Commit(b); err != nil {
+		t.Fatal(err)
+	}
+	o := DefaultOptions()
+	o.Frontier.Policy = frontier.PolicyRanked
+	r, err := newCrawlFrontier(&o, state, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready, now := readyHosts{}, r.began
+	r.Announce(host, now, ready.put)
+	r.Grant(now, ready.put)
+	if n := r.Lend(host, 0); n != 2 {
+		t.Errorf("lent %d pages, want 2", n)
+	}
+	r.Closed(host, now, now)
+	if s := r.status(); s.Waiting != 2 {
+		t.Errorf("after a lease without visits %d wait, want 2", s.Waiting)
+	}
+	const other = "http://b.test"
+	r.Offer(&store.Candidate{URL: other + "/1", Host: other}, false)
+	r.Settled(store.IDOf(other))
+	r.Waits(store.IDOf(other), 1)
+	r.Waits(store.IDOf(other), 0)
+	for r.Grant(now.Add(time.Hour), ready.put) {
+	}
+	if s := r.status(); s.Waiting != 2 || s.Hosts != 1 {
+		t.Errorf("after a page was given up: %+v, want 2 that wait of one host", s)
 	}
 }

@@ -159,6 +159,8 @@ type Outcome struct {
 	Relaxations int         // pages now waiting in Relaxations
 	Splits      int         // records moved from coarse slots into finer ones
 	Texts       []Text      // of the visits stored, if contents are compared
+	// pages that wait for their first visit now, of each host of which there were more or less before
+	Waiting map[HostID]uint64
 }
 
 // Text is what a commit knows of the main text of a page that it has stored.

@@ -87,7 +87,7 @@ func (c *commit) run() (err error) {
 		func() error { return storeOutbox(c.tx, b, totals) }, func() error { return c.links.relaxed(b.relaxed) },
 		func() error { return storeMetas(c.tx, b) },
 		func() error { c.out.Splits, _, err = p.queue.Split(splitRecords); return err },
-		p.queue.Flush, c.fresh.flush, c.tally.flush,
+		p.queue.Flush, c.fresh.flush, func() error { return c.tally.flush(&c.out) },
 	} {
 		if err := step(); err != nil {
 			return err

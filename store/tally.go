@@ -97,8 +97,9 @@ func (t *tally) count(resting, dropped bool, by uint64) {
 }
 
 // flush stores the counts, and the hosts that were unknown.
-func (t *tally) flush() error {
+func (t *tally) flush(out *Outcome) error {
 	bucket, hosts := t.tx.Bucket(bucketCounts), t.tx.Bucket(bucketHosts)
+	out.Waiting = map[HostID]uint64{}
 	for _, id := range slices.Sorted(maps.Keys(t.hosts)) {
 		h, key := t.hosts[id], key64(uint64(id))
 		if h.present && h.counts == h.before {
@@ -112,6 +113,9 @@ func (t *tally) flush() error {
 		}
 		if err := put(bucket, key, h.counts.encode()); err != nil {
 			return fmt.Errorf("counts of %s: %w", h.name, err)
+		}
+		if h.counts.waiting != h.before.waiting {
+			out.Waiting[id] = h.counts.waiting
 		}
 	}
 	if t.totals == t.before {

@@ -16,6 +16,8 @@ type Gate interface {
 	Raise(c *store.Candidate)
 	// Settled reports that an accepted URL is on disk, or never will be.
 	Settled(host store.HostID)
+	// Waits reports how many URLs of a host wait on disk, each time after that has changed.
+	Waits(host store.HostID, urls uint64)
 }
 
 // Offered is what became of an offer.

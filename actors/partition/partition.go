@@ -263,8 +263,18 @@ func (p *Partition) commit(t *turn) (err error) {
 	if begin := time.Now(); p.o.Committed != nil {
 		defer func() { p.o.Committed(time.Since(begin)) }()
 	}
-	t.outcome, err = p.disk.Commit(t.Batch)
-	return err
+	if t.outcome, err = p.disk.Commit(t.Batch); err != nil {
+		return err
+	}
+	for _, host := range t.accepted {
+		// not changed: as many were visited, or they are on disk since a commit that was said to have failed
+		if _, changed := t.outcome.Waiting[host]; !changed {
+			if h, err := p.disk.Hosts.Get(host); err == nil {
+				t.outcome.Waiting[host] = h.Waiting
+			}
+		}
+	}
+	return nil
 }
 
 // plant admits seeds; those that are known pages are visited now.
@@ -486,6 +496,11 @@ func (p *Partition) settle(ctx actor.Context) {
 	p.commits++
 	for _, host := range t.accepted {
 		p.steering.Gate.Settled(host)
+	}
+	if p.steering.Gate != nil {
+		for host, urls := range t.outcome.Waiting {
+			p.steering.Gate.Waits(host, urls)
+		}
 	}
 	if stats, err := p.disk.Stats(); err == nil {
 		p.stats = stats

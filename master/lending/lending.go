@@ -59,7 +59,7 @@ type Frontier interface {
 	Announce(host string, at time.Time, put func(host string, at time.Time))
 	Grant(now time.Time, put func(host string, at time.Time)) (some bool)
 	Lend(host string, limit int) (visits int)
-	Closed(host string, now, nextAt time.Time) error
+	Closed(host string, now, nextAt time.Time)
 }
 
 // Address is where an actor is reached, as actor.PID has it. A Desk compares addresses, and hands them back.

@@ -79,12 +79,11 @@ func (q *queue) lend(host string, limit int) int {
 
 // close takes back a host whose lease has ended, or never began. It may be asked again at nextAt, and others of its
 // clocks at othersAt.
-func (q *queue) close(host string, nextAt, othersAt time.Time) error {
+func (q *queue) close(host string, nextAt, othersAt time.Time) {
 	q.giveBack(host, othersAt)
-	if q.o.Frontier == nil {
-		return nil
+	if q.o.Frontier != nil {
+		q.o.Frontier.Closed(host, q.now, nextAt)
 	}
-	return q.o.Frontier.Closed(host, q.now, nextAt)
 }
 
 // put says that a host may be lent from a moment on.

@@ -212,9 +212,7 @@ func (d *Desk) acknowledge(m *protocol.FactsStored) {
 // close ends a lease: its host may be asked again at nextAt, others that share its clock at othersAt.
 func (d *Desk) close(id uint64, nextAt, othersAt time.Time) {
 	if lease, ok := d.base.ledger.Lease(id); ok {
-		if err := d.queue.close(lease.Host, nextAt, othersAt); err != nil {
-			panic(err)
-		}
+		d.queue.close(lease.Host, nextAt, othersAt)
 	}
 	d.base.book(ledger.LeaseEnded{ID: id})
 	delete(d.base.awake, id)

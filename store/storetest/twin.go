@@ -214,7 +214,7 @@ func (t *Twin) write(p *known, page store.Page, before *record, fresh bool, band
 
 // Apply does what Commit does. It does not foretell the splits of slots.
 func (t *Twin) Apply(s *Step) store.Outcome {
-	var out store.Outcome
+	out, before := store.Outcome{Waiting: map[store.HostID]uint64{}}, t.counts()
 	if s.Rejudge > 0 {
 		t.rejudge(s.Rejudge - 1)
 	}
@@ -250,7 +250,25 @@ func (t *Twin) Apply(s *Step) store.Outcome {
 			out.Relaxations++
 		}
 	}
+	for host, n := range t.counts() {
+		if n != before[host] {
+			out.Waiting[host] = n
+		}
+	}
 	return out
+}
+
+// counts are the pages of each host that wait.
+func (t *Twin) counts() map[store.HostID]uint64 {
+	counts := map[store.HostID]uint64{}
+	for url, p := range t.pages {
+		if id := store.IDOf(weburl.HostOf(url)); p.visited {
+			counts[id] += 0
+		} else {
+			counts[id]++
+		}
+	}
+	return counts
 }
 
 // keep stores what is no page.
