@@ -5,6 +5,7 @@
 #
 #   watch.sh live [PAGES SECONDS KILLS]     henro watch over pages that change, killed and started again: live.py
 #   watch.sh receivers     who is told hangs, refuses, fails and comes back: receivers.py
+#   watch.sh gather [CHANGES]     10,000 changes at once, to receivers with faults: gather.py
 #   watch.sh masters [PAGES SECONDS KILLS SLAVES]     three masters, any node killed and started again: masters.py
 #
 # Packages are downloaded with apt-get and unpacked, not installed: the oldest and the newest version that the lists of packages have.
@@ -19,12 +20,16 @@ if [ "${1:-}" = live ]; then
 	python3 "$lab/watch/live.py" "$dir/bin/henro" "$dir/live" "${@:2}"
 	exit
 fi
-if [ "${1:-}" = receivers ]; then
+if [ "${1:-}" = receivers ] || [ "${1:-}" = gather ]; then
 	dir=$(mktemp -d)
 	trap 'rm -rf "$dir"' EXIT
 	install python3 python3
 	/usr/bin/python3 -c 'import aiosmtpd' 2>/dev/null || packages install -y -qq --no-install-recommends python3-aiosmtpd
 	build "$dir/bin" ./cmd/henro
+	if [ "$1" = gather ]; then
+		python3 "$lab/watch/gather.py" "$dir/bin/henro" "$dir/gather" "${PORT:-18620}" "${@:2}"
+		exit
+	fi
 	# Gotify's server, built from its module; the pages that people see are not in that.
 	gotify=${GOTIFY:-$dir/gotify}
 	if [ ! -x "$gotify" ]; then

@@ -168,7 +168,7 @@ func (f *Feed) tell(ctx context.Context, pairs []watch.Pair) (count int, err err
 	for begin := 0; begin < len(pairs); begin += 100 {
 		var told, quiet []changes.Change
 		some := pairs[begin:min(begin+100, len(pairs))]
-		f.Ask(some)
+		end := f.Begin(some)
 		for _, p := range some {
 			var change, noise *changes.Change
 			id := p.ID()
@@ -186,7 +186,7 @@ func (f *Feed) tell(ctx context.Context, pairs []watch.Pair) (count int, err err
 				told, f.listed[id] = append(told, *change), true
 			}
 		}
-		if err := errors.Join(changes.Append(f.o.Dir, told), changes.AppendNoise(f.o.Dir, quiet)); err != nil {
+		if err := errors.Join(end(), changes.Append(f.o.Dir, told), changes.AppendNoise(f.o.Dir, quiet)); err != nil {
 			return count, err
 		}
 		if len(f.listed) > 2*remembered {

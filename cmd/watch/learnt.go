@@ -34,11 +34,18 @@ var errNothingNew = errors.New("nothing was learnt")
 func (w *Watcher) Adopt(url string, record []byte, all bool) error {
 	w.open.RLock()
 	defer w.open.RUnlock()
+	if w.closed {
+		return nil
+	}
+	return adopt(w.db.Update, url, record, all)
+}
+
+func adopt(update func(func(*bbolt.Tx) error) error, url string, record []byte, all bool) error {
 	theirs, key := news.NewRecord(), xxhash.Sum64String(url)
-	if w.closed || theirs.Parse(record) != nil {
+	if theirs.Parse(record) != nil {
 		return nil // what is damaged is learnt again
 	}
-	err := w.db.Update(func(tx *bbolt.Tx) error {
+	err := update(func(tx *bbolt.Tx) error {
 		own := news.NewRecord()
 		at := load(tx, 0, key, own)
 		if !own.Adopt(theirs, all) {

@@ -45,6 +45,7 @@ type Watcher struct {
 	archive *captures.Archive
 	rules   *news.Rules
 	db      *bbolt.DB
+	tx      *bbolt.Tx    // of Begin; nil: each pair has one of its own
 	open    sync.RWMutex // held while a page is compared by Quiet
 	closed  bool
 }
@@ -212,12 +213,32 @@ func (w *Watcher) Compare(p *Pair) (told, quiet *changes.Change, err error) {
 // atOnce bounds how many pages others are asked for at once.
 const atOnce = 16
 
-// Ask asks others for the versions before of many pairs, several at once: one that does not answer, or is slow, is
-// waited for once and not by each.
-func (w *Watcher) Ask(pairs []Pair) {
-	if w.Elsewhere == nil {
-		return
+// Begin is called before many pairs are compared. It asks others for the versions before, several at once: one that
+// does not answer, or is slow, is waited for once and not by each. What is learnt from the pairs is stored by end.
+func (w *Watcher) Begin(pairs []Pair) (end func() error) {
+	if w.Elsewhere != nil {
+		w.askAll(pairs)
 	}
+	tx, err := w.db.Begin(true)
+	if err != nil {
+		return func() error { return err }
+	}
+	w.tx = tx
+	return func() error {
+		w.tx = nil
+		return tx.Commit()
+	}
+}
+
+// update has what was learnt changed within Begin's transaction, or in one of its own.
+func (w *Watcher) update(change func(*bbolt.Tx) error) error {
+	if w.tx != nil {
+		return change(w.tx)
+	}
+	return w.db.Update(change)
+}
+
+func (w *Watcher) askAll(pairs []Pair) {
 	var asking errgroup.Group
 	asking.SetLimit(atOnce)
 	for i := range pairs {
@@ -239,7 +260,7 @@ func (w *Watcher) settle(p *Pair) (same bool, err error) {
 	if w.Elsewhere != nil {
 		err, last := w.ask(p), p.last
 		if err == nil && last != nil {
-			err = w.Adopt(p.Now.URL, last.Record, last.At.After(p.Before.At))
+			err = adopt(w.update, p.Now.URL, last.Record, last.At.After(p.Before.At))
 		}
 		if err != nil {
 			return false, err
@@ -288,7 +309,7 @@ func (w *Watcher) read(e cdxj.Entry, rule *news.Rule) (*news.Page, error) {
 // judge has a change judged by what was learnt, and has that learn from it. A capture is learnt from once.
 func (w *Watcher) judge(c *news.Change, p *Pair) error {
 	keys, records := recordsOf(p.Now.URL)
-	return w.db.Batch(func(tx *bbolt.Tx) error {
+	return w.update(func(tx *bbolt.Tx) error {
 		var newest time.Time
 		for i, r := range records {
 			if at := load(tx, i, keys[i], r); i == 0 {

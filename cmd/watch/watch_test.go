@@ -356,7 +356,7 @@ func TestOthersAreAskedForManyPagesAtOnce(t *testing.T) {
 			pairs[i].Now.URL = fmt.Sprint("http://a.test/", i)
 		}
 		begun := time.Now()
-		w.Ask(pairs)
+		w.askAll(pairs)
 		if took := time.Since(begun); took != 3*time.Second || most.Load() > atOnce {
 			t.Errorf("asked for %d at once, in %v", most.Load(), took)
 		}
@@ -369,4 +369,40 @@ func TestOthersAreAskedForManyPagesAtOnce(t *testing.T) {
 			t.Errorf("asked %d times for %d pages", asked.Load(), len(pairs))
 		}
 	})
+}
+
+// What many pairs teach is stored in one transaction, and each pair is judged by those before it. A lesson of another
+// slave waits for that.
+func TestWhatManyPairsTeachIsStoredOnce(t *testing.T) {
+	a := newArchive(t)
+	c, w, _ := a.open()
+	tail, err := NewTail(c, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for price := range 6 {
+		a.add(200, fmt.Sprintf("<title>Salt</title><p>Salt costs %d €</p>", price+2))
+	}
+	pairs, _, err := tail.Next()
+	if err != nil || len(pairs) != 6 {
+		t.Fatalf("%d pairs, %v", len(pairs), err)
+	}
+	end, held := w.Begin(pairs), 0
+	for i := range pairs {
+		told, _, err := w.Compare(&pairs[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told == nil {
+			held++
+		}
+	}
+	if held != 4 || w.Learnt("http://a.test/") != nil {
+		t.Errorf("%d of 6 are held for noise; before the end %d bytes are stored", held, len(w.Learnt("http://a.test/")))
+	}
+	adopted := make(chan error)
+	go func() { adopted <- w.Adopt("http://b.test/", news.NewRecord().Append(nil), true) }()
+	if err := errors.Join(end(), <-adopted); err != nil || w.Learnt("http://a.test/") == nil {
+		t.Errorf("nothing is stored: %v", err)
+	}
 }
