@@ -402,7 +402,8 @@ func TestWhatManyPairsTeachIsStoredOnce(t *testing.T) {
 	}
 	adopted := make(chan error)
 	go func() { adopted <- w.Adopt("http://b.test/", news.NewRecord().Append(nil), true) }()
-	if err := errors.Join(end(), <-adopted); err != nil || w.Learnt("http://a.test/") == nil {
+	err = errors.Join(end(), <-adopted)
+	if err != nil || w.Learnt("http://a.test/") == nil {
 		t.Errorf("nothing is stored: %v", err)
 	}
 }
