@@ -398,7 +398,7 @@ func TestWhatManyPairsTeachIsStoredOnce(t *testing.T) {
 		}
 	}
 	if held != 4 || w.Learnt("http://a.test/") != nil {
-		t.Errorf("%d of 6 are held for noise; before the end %d bytes are stored", held, len(w.Learnt("http://a.test/")))
+		t.Errorf("%d of 6 are held for noise, %d bytes stored too early", held, len(w.Learnt("http://a.test/")))
 	}
 	adopted := make(chan error)
 	go func() { adopted <- w.Adopt("http://b.test/", news.NewRecord().Append(nil), true) }()
