@@ -3,6 +3,7 @@
 # store die by SIGKILL at random moments; then every capture of the state must be in the bucket, once: see bucket/main.go, which does it.
 #
 #   bucket.sh [KILLS] [STORE] [FLAGS…]   30 kills; STORE is rclone or versitygw; FLAGS of bucket/main.go, as -disk 64m
+#                                        -replay 10000 -dir DIR: how long replay takes to show captures of a bucket, and of a folder
 #   STORES=DIR                           where the two stores are built once; default: a folder of the user's
 #   DUCKDB=1                             DuckDB reads the tables of the running crawl, and agrees with henro sql
 #   SITES=DIR                            keep there what docs.sh unpacks; default: removed at the end

@@ -74,6 +74,7 @@ type lab struct {
 	mounted              []string
 
 	sends   int // captures
+	replays int
 	builder *warc.Builder
 	records []byte
 }
@@ -93,6 +94,7 @@ func main() {
 	flag.StringVar(&l.slaveFlags, "slave-flags", "", "more flags of the slaves, with spaces between them")
 	flag.StringVar(&l.duckdb, "duckdb", "", "folder with duckdb.mjs and what it needs: it reads the tables meanwhile")
 	flag.IntVar(&l.sends, "send", 0, "make and send so many captures instead, and measure memory")
+	flag.IntVar(&l.replays, "replay", 0, "make and send so many captures, and measure how long replay takes to show some")
 	flag.StringVar(&l.dir, "dir", "", "keep what the crawl leaves here; default: removed unless something fails")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -131,6 +133,9 @@ func (l *lab) run(ctx context.Context) (err error) {
 	}()
 	if l.sends > 0 {
 		return l.send(l.sends)
+	}
+	if l.replays > 0 {
+		return l.replay(l.replays)
 	}
 	for i := range slaves {
 		if l.disk == "" {

@@ -19,12 +19,26 @@ import (
 	"henro/store/archive/warc"
 )
 
-// rows of the table that send prints.
+// rows are how often fill tells.
 const rows = 10
 
-// send writes files of small captures and brings them into the bucket, as a slave does that keeps its index too, and
-// prints what it holds in memory by captures sent. The rest of a slave, which makes captures, is not there.
+// send prints what a slave holds in memory that brings files into a bucket, by captures sent. The rest of a slave, which
+// makes captures, is not there.
 func (l *lab) send(captures int) (err error) {
+	fmt.Println("| captures sent | files | living, MB | resident, MB | s |\n|---|---|---|---|---|")
+	began := time.Now()
+	return l.fill(captures, func(string) error { return nil }, func(made, files int) {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		fmt.Printf("| %d | %d | %.1f | %.0f | %.0f |\n", made, files, float64(m.HeapAlloc)/1e6, resident(),
+			time.Since(began).Seconds())
+	})
+}
+
+// fill writes files of small captures and brings them into the bucket, as a slave does that keeps its index too. before
+// is called with each file that is finished, and told rows times with how many captures and files there are.
+func (l *lab) fill(captures int, before func(file string) error, told func(made, files int)) (err error) {
 	if l.at, err = process.FreePort(); err == nil {
 		err = errors.Join(l.environment(), os.Mkdir(l.path("warc"), 0o755), l.startStore())
 	}
@@ -63,8 +77,7 @@ func (l *lab) send(captures int) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Println("| captures sent | files | living, MB | resident, MB | s |\n|---|---|---|---|---|")
-	began, files := time.Now(), 0
+	files := 0
 	for made := range rows {
 		for i := range captures / rows {
 			if err := l.capture(writer, made*(captures/rows)+i); err != nil {
@@ -77,19 +90,18 @@ func (l *lab) send(captures int) (err error) {
 			if err == nil {
 				err = cdxj.IndexFile(filepath.Join(o.Dir, name))
 			}
-			if err != nil {
-				return err
+			if err == nil {
+				err = before(filepath.Join(o.Dir, name))
 			}
-			if err := l.pass(sender); err != nil {
+			if err == nil {
+				err = l.pass(sender)
+			}
+			if err != nil {
 				return err
 			}
 			files++
 		}
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		fmt.Printf("| %d | %d | %.1f | %.0f | %.0f |\n", (made+1)*(captures/rows), files, float64(m.HeapAlloc)/1e6,
-			resident(), time.Since(began).Seconds())
+		told((made+1)*(captures/rows), files)
 	}
 	return nil
 }
@@ -114,12 +126,17 @@ func (l *lab) capture(w *warc.Writer, i int) error {
 			return err
 		}
 	}
-	l.records, _ = l.builder.AppendExchange(l.records[:0], &warc.Exchange{
-		URI: fmt.Sprintf("https://host%d.example/guide/%d.html", i%1000, i), At: time.Now(),
+	at, uri := made(i)
+	l.records, _ = l.builder.AppendExchange(l.records[:0], &warc.Exchange{URI: uri, At: at,
 		Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"),
 		Body: fmt.Appendf(nil, "<title>Page %d</title><p>Of it there is little to say.", i)})
 	_, err := w.Append(l.records)
 	return err
+}
+
+// made says when and where a capture was made.
+func made(i int) (at time.Time, uri string) {
+	return time.Unix(1_790_000_000+int64(i), 0), fmt.Sprintf("https://host%d.example/guide/%d.html", i%1000, i)
 }
 
 // resident is what the process has in memory, in MB.
