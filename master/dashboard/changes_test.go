@@ -68,6 +68,37 @@ func TestTheLatestChangesAreShown(t *testing.T) {
 	}
 }
 
+// A page whose captures lie with slaves shows what its versions brought, and says where they are.
+func TestCapturesOfSlavesAreSaidToBeThere(t *testing.T) {
+	crawl := newFake(t, nil)
+	crawl.dir = t.TempDir()
+	d := board(t, crawl)
+	path := pagePath(somePage)
+	if _, doc := get(t, d, path, "en"); strings.Contains(doc.Text(), "replay FOLDER") {
+		t.Error("without changes it says where versions are")
+	}
+	var all []changes.Change
+	for i, text := range append(evil, "salt") {
+		at := time.Date(2026, 3, 1+i, 12, 0, 0, 0, time.UTC)
+		all = append(all, changes.Change{ID: changes.IDOf(somePage, at, ""), URL: somePage, At: at, Before: at,
+			Diff: "--- a\n+++ b\n@@ -1 +1 @@\n-" + text + "\n+sugar\n"})
+	}
+	all = append(all, changes.Change{ID: "x", URL: somePage + "other", Diff: "+tea", At: time.Now(), Before: time.Now()})
+	if err := changes.Append(filepath.Join(crawl.dir, changes.Folder), all); err != nil {
+		t.Fatal(err)
+	}
+	for _, language := range []string{"en", "ja"} {
+		_, doc := get(t, d, path, language)
+		wholesome(t, path, doc)
+		card := doc.Find("section:has(#p-captures)")
+		if text := card.Text(); card.Length() != 1 || !strings.Contains(text, "henro replay FOLDER") ||
+			!strings.Contains(text, "salt") || strings.Contains(text, "tea") ||
+			card.Find(".overlaid").Length() != len(evil)+1 {
+			t.Errorf("%s: %d cards: %q", language, card.Length(), text)
+		}
+	}
+}
+
 // TestTheWeekOfASiteLeadsToItsChanges: a table with a head for each weekday and hour, whose cells lead to what changed
 // then; what the web wrote stays text.
 func TestTheWeekOfASiteLeadsToItsChanges(t *testing.T) {
