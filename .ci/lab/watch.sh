@@ -6,6 +6,7 @@
 #   watch.sh live [PAGES SECONDS KILLS]     henro watch over pages that change, killed and started again: live.py
 #   watch.sh receivers     who is told hangs, refuses, fails and comes back: receivers.py
 #   watch.sh gather [CHANGES]     10,000 changes at once, to receivers with faults: gather.py
+#   watch.sh relief [SECONDS]     whether noise raises the request rate of a page, with --relief news and without: relief.py
 #   watch.sh masters [PAGES SECONDS KILLS SLAVES]     three masters, any node killed and started again: masters.py
 #
 # Packages are downloaded with apt-get and unpacked, not installed: the oldest and the newest version that the lists of packages have.
@@ -40,6 +41,14 @@ if [ "${1:-}" = receivers ] || [ "${1:-}" = gather ]; then
 		(cd "$dir/server" && CGO_ENABLED=1 GOFLAGS=-trimpath go build -ldflags='-w -X main.Mode=prod' -o "$gotify" .)
 	fi
 	python3 "$lab/watch/receivers.py" "$dir/bin/henro" "$dir/receivers" "${PORT:-18600}" "$gotify" "${@:2}"
+	exit
+fi
+if [ "${1:-}" = relief ]; then
+	dir=$(mktemp -d)
+	trap 'rm -rf "$dir"' EXIT
+	install python3 python3
+	build "$dir/bin" ./cmd/henro
+	python3 "$lab/watch/relief.py" "$dir/bin/henro" "$dir/relief" "${@:2}"
 	exit
 fi
 if [ "${1:-}" = masters ]; then

@@ -83,7 +83,7 @@ func TestCapturesOfSlavesAreSaidToBeThere(t *testing.T) {
 		all = append(all, changes.Change{ID: changes.IDOf(somePage, at, ""), URL: somePage, At: at, Before: at,
 			Diff: "--- a\n+++ b\n@@ -1 +1 @@\n-" + text + "\n+sugar\n"})
 	}
-	all = append(all, changes.Change{ID: "x", URL: somePage + "other", Diff: "+tea", At: time.Now(), Before: time.Now()})
+	all = append(all, changes.Change{ID: "x", URL: somePage + "other", Diff: "+tea", At: floor.Now()})
 	if err := changes.Append(filepath.Join(crawl.dir, changes.Folder), all); err != nil {
 		t.Fatal(err)
 	}

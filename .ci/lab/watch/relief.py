@@ -17,11 +17,11 @@ random.seed(1)
 changes = {}  # by page, the moments of its versions: both crawls see the same
 for kind in kinds:
     for n in range(count):
-        at, all = began, []
+        at, moments = began, []
         while kind != 'noise' and at < began + seconds:
             at += random.expovariate(1 / mean)
-            all.append(at)
-        changes[f'/{kind}/{n}'] = all
+            moments.append(at)
+        changes[f'/{kind}/{n}'] = moments
 served = {relief: {} for relief in reliefs}  # by page, moments with the version that was served
 failed = 0
 
@@ -78,18 +78,18 @@ try:
         time.sleep(1)
 finally:
     for process in running.values():
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
         process.wait(60)
 asked, found = {}, {}
 for relief in reliefs:
     half = began + seconds / 2
     for kind in kinds:
         asked[relief, kind] = found[relief, kind] = 0
-        for page, all in served[relief].items():
+        for page, visits in served[relief].items():
             if page.startswith(f'/{kind}/'):
-                late = [v for at, v in all if at >= half]
+                late = [v for at, v in visits if at >= half]
                 asked[relief, kind] += len(late)
-                found[relief, kind] += len(set(late) - {v for at, v in all if at < half})
+                found[relief, kind] += len(set(late) - {v for at, v in visits if at < half})
     with open(os.path.join(folder, relief, 'crawl', 'feed', 'changes.jsonl')) as f:
         told = [json.loads(line) for line in f]
     at = lambda c: time.mktime(time.strptime(c['at'][:19], '%Y-%m-%dT%H:%M:%S')) - time.timezone
