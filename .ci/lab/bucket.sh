@@ -5,7 +5,8 @@
 #   bucket.sh [KILLS] [STORE] [FLAGS…]   30 kills; STORE is rclone or versitygw; FLAGS of bucket/main.go, as -disk 64m
 #                                        -replay 10000 -dir DIR: how long replay takes to show captures of a bucket, and of a folder
 #   STORES=DIR                           where the two stores are built once; default: a folder of the user's
-#   DUCKDB=1                             DuckDB reads the tables of the running crawl, and agrees with henro sql
+#   DUCKDB=1                             DuckDB reads the tables of the running crawl, Polars through S3 (not of rclone, which answers
+#                                        ranges as if they were all), and they agree with henro sql
 #   SITES=DIR                            keep there what docs.sh unpacks; default: removed at the end
 set -euo pipefail
 lab=$(cd "$(dirname "$0")" && pwd)
@@ -27,8 +28,9 @@ build "$sites/bin" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave
 WORKERS=1 PORT=${PORT:-8580} bash "$lab/docs.sh" up "$sites"
 if [ -n "${DUCKDB:-}" ]; then
 	install npm nodejs npm
-	cp "$lab"/analysis/* "$sites"
-	(cd "$sites" && npm install --silent --no-fund --no-audit --ignore-scripts --no-package-lock)
+	cp "$lab"/analysis/* "$lab"/bucket/polars.mjs "$sites"
+	(cd "$sites" && npm install --silent --no-fund --no-audit --ignore-scripts --no-package-lock -E \
+		nodejs-polars@0.25.2 nodejs-polars-linux-x64-gnu@0.25.2)
 	set -- -duckdb "$sites" "$@"
 fi
 go run ./.ci/lab/bucket -stores "$stores" -bin "$sites/bin" -sites "$sites" -store "$store" -kills "$kills" "$@"

@@ -27,14 +27,11 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
-	"github.com/parquet-go/parquet-go"
 
 	"henro/.ci/lab/process"
 	"henro/master"
@@ -92,7 +89,7 @@ func main() {
 	flag.StringVar(&l.size, "size", "4MB", "--warc-size of the slaves")
 	flag.StringVar(&l.disk, "disk", "", "a disk of this size for each slave (tmpfs; needs root), as 64m")
 	flag.StringVar(&l.slaveFlags, "slave-flags", "", "more flags of the slaves, with spaces between them")
-	flag.StringVar(&l.duckdb, "duckdb", "", "folder with duckdb.mjs and what it needs: it reads the tables meanwhile")
+	flag.StringVar(&l.duckdb, "duckdb", "", "folder with duckdb.mjs, polars.mjs and what they need: they read the tables meanwhile")
 	flag.IntVar(&l.sends, "send", 0, "make and send so many captures instead, and measure memory")
 	flag.IntVar(&l.replays, "replay", 0, "make and send so many captures, and measure how long replay takes to show some")
 	flag.StringVar(&l.dir, "dir", "", "keep what the crawl leaves here; default: removed unless something fails")
@@ -156,7 +153,7 @@ func (l *lab) run(ctx context.Context) (err error) {
 		return err
 	}
 	if l.duckdb != "" {
-		if err := l.engine(); err != nil {
+		if err := l.engines(); err != nil {
 			return err
 		}
 	}
@@ -307,60 +304,6 @@ func (l *lab) end() error {
 	return process.EndSlaves(l.ctx, l.slaves[:]...)
 }
 
-// engine asks DuckDB for what lies in the tables while the crawl runs: it must be what henro sql has of the same files.
-// DuckDB reads them where the store has them, since its client for S3 is no part of it.
-func (l *lab) engine() error {
-	const question = "SELECT url, strftime(fetch_time, '%Y-%m-%dT%H:%M:%SZ'), fetch_status, content_digest, " +
-		"warc_filename, warc_record_offset, warc_record_length, crawl FROM captures ORDER BY warc_filename, " +
-		"warc_record_offset"
-	tables := l.path("store/" + bucketName + "/" + folder + "/" + bucket.TablesFolder + "/captures/*/*.parquet")
-	view := fmt.Sprintf("CREATE VIEW captures AS SELECT DISTINCT ON (warc_filename, warc_record_offset) * "+
-		"FROM read_parquet('%s', hive_partitioning = true);", tables)
-	err := errors.Join(os.WriteFile(l.path("tables.sql"), []byte(view), 0o600),
-		os.WriteFile(l.path("captures.sql"), []byte(question), 0o600))
-	if err != nil {
-		return err
-	}
-	for range 10 {
-		files := map[string]bool{}
-		var theirs, ours []string
-		asked := exec.CommandContext(l.ctx, "node", filepath.Join(l.duckdb, "duckdb.mjs"), l.path("tables.sql"), l.dir,
-			l.path("captures.sql"))
-		if out, bad := asked.CombinedOutput(); bad != nil { // a table may have gone while it was read
-			err = fmt.Errorf("DuckDB: %w: %s", bad, out)
-			continue
-		}
-		text, bad := os.ReadFile(l.path("captures.tsv"))
-		if bad != nil {
-			return bad
-		}
-		for line := range strings.Lines(string(text)) {
-			files[strings.Split(line, "\t")[4]], theirs = true, append(theirs, line)
-		}
-		text, err = exec.CommandContext(l.ctx, l.bin+"/henro", "sql", "--format", "tsv", "--", archive,
-			"SELECT url, at, status, digest, filename, offset, length, '"+folder+
-				"' FROM captures ORDER BY filename, offset").Output()
-		if err != nil {
-			continue // the store has died
-		}
-		for line := range strings.Lines(string(text)) {
-			if fields := strings.Split(line, "\t"); len(fields) > 4 && files[fields[4]] {
-				ours = append(ours, line)
-			}
-		}
-		if slices.Equal(ours, theirs) && len(ours) > 0 {
-			fmt.Printf("DuckDB    %d captures of %d WARC files while the crawl runs, the same as by henro sql\n",
-				len(ours), len(files))
-			return nil
-		}
-		err = fmt.Errorf("DuckDB has %d captures, henro sql %d", len(theirs), len(ours))
-		if bad := l.wait(l.every); bad != nil {
-			return bad
-		}
-	}
-	return err
-}
-
 func (l *lab) status() (*master.Status, error) {
 	response, err := http.Get("http://" + l.api + "/api/status")
 	if err != nil {
@@ -398,7 +341,7 @@ func (l *lab) judge() error {
 			return fmt.Errorf("henro %v: %w", arguments, err)
 		}
 	}
-	return l.tables(captures, 1)
+	return errors.Join(l.tables(captures, 1), l.edges(), l.answers())
 }
 
 // keep copies the checkpoints that are in the bucket now.
@@ -453,7 +396,7 @@ func (l *lab) proofs() error {
 
 // alter alters and removes objects of the archive and its logs, each of which check must name, and puts them back.
 func (l *lab) alter(check func() (string, error)) (altered int, err error) {
-	client, err := minio.New(l.at, &minio.Options{Creds: credentials.NewStaticV4(key, secret, ""), Region: "us-east-1"})
+	client, err := l.client()
 	if err != nil {
 		return 0, err
 	}
@@ -503,22 +446,14 @@ func (l *lab) alter(check func() (string, error)) (altered int, err error) {
 // tables reads the index and the Parquet of the bucket, by clients of others: every capture must be in a table, at most
 // so many times.
 func (l *lab) tables(captures, most int) error {
-	client, err := minio.New(l.at, &minio.Options{Creds: credentials.NewStaticV4(key, secret, ""), Region: "us-east-1"})
+	client, err := l.client()
 	if err != nil {
 		return err
 	}
-	read := func(name string) []byte {
-		o, err := client.GetObject(l.ctx, bucketName, name, minio.GetObjectOptions{})
-		if err != nil {
-			return nil
-		}
-		defer o.Close()
-		data, _ := io.ReadAll(o)
-		return data
-	}
 	var index struct{ Parts []bucket.Part }
-	if text := read(folder + "/" + bucket.IndexName); len(text) > 0 {
-		if err := json.Unmarshal(text, &index); err != nil {
+	if o, err := client.GetObject(l.ctx, bucketName, folder+"/"+bucket.IndexName, minio.GetObjectOptions{}); err == nil {
+		text, _ := io.ReadAll(o) // there is none before the first pass
+		if err := errors.Join(o.Close(), json.Unmarshal(text, &index)); err != nil && len(text) > 0 {
 			return err
 		}
 	}
@@ -526,27 +461,15 @@ func (l *lab) tables(captures, most int) error {
 	for _, p := range index.Parts {
 		indexed += len(p.Files)
 	}
-	type place struct {
-		File   string `parquet:"warc_filename,optional"`
-		Offset int64  `parquet:"warc_record_offset,optional"`
+	all, files, err := rowsOf[place](l, "captures")
+	if err != nil {
+		return err
 	}
-	rows, files := map[place]int{}, 0
-	for o := range client.ListObjects(l.ctx, bucketName, minio.ListObjectsOptions{Recursive: true,
-		Prefix: folder + "/" + bucket.TablesFolder + "/captures/crawl=" + folder + "/"}) {
-		if o.Err != nil {
-			return o.Err
+	rows := map[place]int{}
+	for _, at := range all {
+		if rows[at]++; rows[at] > most {
+			return fmt.Errorf("%v is %d times in the tables", at, rows[at])
 		}
-		data := read(o.Key)
-		some, err := parquet.Read[place](bytes.NewReader(data), int64(len(data)))
-		if err != nil {
-			return fmt.Errorf("%s: %w", o.Key, err)
-		}
-		for _, at := range some {
-			if rows[at]++; rows[at] > most {
-				return fmt.Errorf("%v is %d times in the tables", at, rows[at])
-			}
-		}
-		files++
 	}
 	fmt.Printf("tables    %d captures in %d files of Parquet; %d WARC files in %d parts of the index\n", len(rows),
 		files, indexed, len(index.Parts))
@@ -562,7 +485,7 @@ func indent(out []byte) string {
 
 // fetch copies the bucket into the folder of the crawl, by a client of its own.
 func (l *lab) fetch() error {
-	client, err := minio.New(l.at, &minio.Options{Creds: credentials.NewStaticV4(key, secret, ""), Region: "us-east-1"})
+	client, err := l.client()
 	if err != nil {
 		return err
 	}
