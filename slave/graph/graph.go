@@ -1,8 +1,8 @@
 // Package graph reads the pages of a WARC file and their links, as the slave that fetched them saw them.
 //
 // They are two tables beside captures, for whoever analyses an archive that lies in a bucket: pages, a row for each
-// answer that is stored whole, and edges, a row for each of its links. A revisit has none: its payload may be in another
-// file, under another URL. Nor is there what only a crawl knows: what sitemaps and scripts named, and aliases.
+// answer that is stored whole, and edges, a row for each of its links. A revisit has none: its payload may be in
+// another file, under another URL. Nor is there what only a crawl knows: what sitemaps and scripts named, and aliases.
 //
 // # Invariants
 //

@@ -57,8 +57,8 @@ func (l *lab) change() error {
 			fmt.Fprintf(w, "<title>Page %s</title><main><p>The first sentence of %s stands. Others stand beside it.",
 				r.URL.Path, r.URL.Path)
 			if n, err := strconv.Atoi(r.URL.Path[1:]); err == nil && round > n%3 { // once: what always changes is noise
-				words, some := strings.Fields("rain wind snow bread corn wine ships trains harbours roads schools letters"),
-					rand.New(rand.NewPCG(uint64(n), 1))
+				words := strings.Fields("rain wind snow bread corn wine ships trains harbours roads schools letters")
+				some := rand.New(rand.NewPCG(uint64(n), 1))
 				some.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
 				fmt.Fprintf(w, " Prices rise by %d percent for %s.", n, strings.Join(words, " and "))
 			}
@@ -69,8 +69,8 @@ func (l *lab) change() error {
 	go site.Serve(listener)
 	defer site.Close()
 	for ; round < 4; round++ {
-		arguments := []string{"crawl", "--dir", l.path(changing), "--allow-private", "--delay", "1ms", "--progress", "off",
-			"--log-level", "error", "http://" + listener.Addr().String() + "/"}
+		arguments := []string{"crawl", "--dir", l.path(changing), "--allow-private", "--delay", "1ms",
+			"--progress", "off", "--log-level", "error", "http://" + listener.Addr().String() + "/"}
 		if round > 0 {
 			arguments = append(arguments[:len(arguments)-1], "--again")
 		}
@@ -85,7 +85,8 @@ func (l *lab) change() error {
 	client, err := l.client()
 	for _, file := range files {
 		if err == nil && !strings.HasSuffix(file, ".lock") {
-			_, err = client.FPutObject(l.ctx, bucketName, changing+"/"+filepath.Base(file), file, minio.PutObjectOptions{})
+			_, err = client.FPutObject(l.ctx, bucketName, changing+"/"+filepath.Base(file), file,
+				minio.PutObjectOptions{})
 		}
 	}
 	return err
@@ -170,7 +171,8 @@ func (l *lab) answersOf(name string, words []string, least int) error {
 		if _, err := l.henro(in, "feed", archive); err != nil {
 			return err
 		}
-		text, err := os.ReadFile(filepath.Join([]string{here, filepath.Join(in, name)}[i], changes.Folder, changes.LinesName))
+		made := []string{here, filepath.Join(in, name)}[i]
+		text, err := os.ReadFile(filepath.Join(made, changes.Folder, changes.LinesName))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -180,8 +182,8 @@ func (l *lab) answersOf(name string, words []string, least int) error {
 		return fmt.Errorf("henro feed: %d changes here, %d in the bucket: %.500q, %.500q", len(told[0]), len(told[1]),
 			told[0], told[1])
 	}
-	fmt.Printf("answers   of %s: %d rows of sql, %d hits of %d searches, page and diff of %d pages with %d versions, %d "+
-		"changes of feed: the same of a folder\n", name, strings.Count(table, "\n")-1, found, len(words), pages, lines,
+	fmt.Printf("answers   of %s: %d rows of sql, %d hits of %d searches, page and diff of %d pages with %d versions, "+
+		"%d changes of feed: the same of a folder\n", name, strings.Count(table, "\n")-1, found, len(words), pages, lines,
 		len(told[0]))
 	return nil
 }

@@ -89,7 +89,8 @@ func main() {
 	flag.StringVar(&l.size, "size", "4MB", "--warc-size of the slaves")
 	flag.StringVar(&l.disk, "disk", "", "a disk of this size for each slave (tmpfs; needs root), as 64m")
 	flag.StringVar(&l.slaveFlags, "slave-flags", "", "more flags of the slaves, with spaces between them")
-	flag.StringVar(&l.duckdb, "duckdb", "", "folder with duckdb.mjs, polars.mjs and what they need: they read the tables meanwhile")
+	flag.StringVar(&l.duckdb, "duckdb", "", "folder with duckdb.mjs, polars.mjs and what they need: they read the "+
+		"tables meanwhile")
 	flag.IntVar(&l.sends, "send", 0, "make and send so many captures instead, and measure memory")
 	flag.IntVar(&l.replays, "replay", 0, "make and send so many captures, and measure how long replay takes to show some")
 	flag.StringVar(&l.dir, "dir", "", "keep what the crawl leaves here; default: removed unless something fails")
@@ -451,7 +452,8 @@ func (l *lab) tables(captures, most int) error {
 		return err
 	}
 	var index struct{ Parts []bucket.Part }
-	if o, err := client.GetObject(l.ctx, bucketName, folder+"/"+bucket.IndexName, minio.GetObjectOptions{}); err == nil {
+	name := folder + "/" + bucket.IndexName
+	if o, err := client.GetObject(l.ctx, bucketName, name, minio.GetObjectOptions{}); err == nil {
 		text, _ := io.ReadAll(o) // there is none before the first pass
 		if err := errors.Join(o.Close(), json.Unmarshal(text, &index)); err != nil && len(text) > 0 {
 			return err

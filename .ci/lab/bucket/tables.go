@@ -37,8 +37,8 @@ var questions = []question{
 }
 
 // engines ask DuckDB, and Polars where the store answers ranges as HTTP says (rclone says 200), for what is in the
-// tables while the crawl runs: it must be what henro sql has of the same files. Polars reads through S3. DuckDB's client
-// for S3 is not in its package, so it reads files that a client of S3 has fetched by ranges.
+// tables while the crawl runs: it must be what henro sql has of the same files. Polars reads through S3. The client for
+// S3 of DuckDB is not in its package, so it reads files that a client of S3 has fetched by ranges.
 func (l *lab) engines() error {
 	var files strings.Builder
 	for _, q := range questions {
@@ -74,8 +74,8 @@ func (l *lab) node(arguments ...string) error {
 	return err
 }
 
-// engine compares the answers of one, which come into files. A table may go while it is read, and the store may be dead:
-// then all is asked again.
+// engine compares the answers of one, which come into files. A table may go while it is read, and the store may be
+// dead: then all is asked again.
 func (l *lab) engine(name string, ask func() error) (err error) {
 	for range 10 {
 		said := ""
@@ -269,8 +269,8 @@ func (l *lab) edges() error {
 	for line := range theirs {
 		odd = line
 	}
-	fmt.Printf("edges     %d of %d pages in %d files of Parquet; of the last captures %d, as the state has them, which has "+
-		"%d of revisits, too\n", len(edges), len(pages), files+more, ours, revisits-1)
+	fmt.Printf("edges     %d of %d pages in %d files of Parquet; of the last captures %d, as the state has them, which "+
+		"has %d of revisits, too\n", len(edges), len(pages), files+more, ours, revisits-1)
 	if odd != "" || ours == 0 {
 		return fmt.Errorf("the tables and henro sql differ in %q; %d are in the tables alone", odd, len(theirs))
 	}
