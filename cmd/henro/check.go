@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"henro/actors/reading"
 	"henro/actors/reading/audit"
 	"henro/cmd/config"
 	"henro/messages/visible"
@@ -85,7 +86,7 @@ and the logs of the slaves.`,
 				if err := compact(cmd, arguments[0]); err != nil {
 					return err
 				}
-				if _, err := archiveFolder(arguments[0]); err != nil {
+				if _, err := reading.ArchiveFolder(arguments[0]); err != nil {
 					return nil // its WARC files are elsewhere, or there are none yet
 				}
 			}

@@ -6,20 +6,17 @@ import (
 	"io"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"henro/actors/reading"
 	"henro/cmd/config"
 	"henro/messages/visible"
-	"henro/store"
 	"henro/store/archive/bucket"
 	"henro/store/archive/captures"
 	"henro/store/archive/folder"
-	"henro/store/archive/wacz"
-	"henro/store/archive/warc"
 )
 
 // index merges the indexes of the WARC files of a folder or a bucket, and says what there was to do.
@@ -35,9 +32,9 @@ func index(cmd *cobra.Command, dir string) error {
 			dir, done.Files, done.Parts, done.Lines)
 		return err
 	}
-	in, err := archiveFolder(dir)
+	in, err := reading.ArchiveFolder(dir)
 	if err != nil {
-		return err
+		return noArchive(err)
 	}
 	start := time.Now()
 	m, err := folder.Refresh(in)
@@ -60,24 +57,6 @@ func index(cmd *cobra.Command, dir string) error {
 	return nil
 }
 
-// archiveFolder returns where the WARC files of a crawl lie, finished or not: DIR/warc, or DIR itself, which may be
-// anybody's collection.
-func archiveFolder(dir string) (string, error) {
-	for _, in := range []string{filepath.Join(dir, "warc"), dir} {
-		if paths, err := warc.Files(in); err == nil && len(paths) > 0 {
-			return in, nil
-		}
-		if open, err := warc.Leftovers(in, ""); err == nil && len(open) > 0 {
-			return in, nil
-		}
-	}
-	if store.Exists(filepath.Join(dir, "state")) {
-		return "", config.Usage("%s holds no WARC files: those of a master are with its slaves, and henro "+
-			"nodes collect brings them here", dir)
-	}
-	return "", config.Usage("%s holds no WARC files: neither itself nor its folder warc", dir)
-}
-
 // beside is where what is made of an archive is kept: its folder or, of a bucket, one here that is called as that of
 // the bucket is.
 func beside(archive string) string {
@@ -92,26 +71,16 @@ func notesTo(w io.Writer) func(what string) {
 	return func(what string) { fmt.Fprintln(w, "archive:", visible.Line(what)) }
 }
 
-// openArchive opens a WACZ file, or the archive that archiveFolder finds. What cannot be read of it is said to notes.
+// openArchive opens an archive for a command. What cannot be read of it is said to notes.
 func openArchive(path string, notes io.Writer) (*captures.Archive, error) {
-	unread := notesTo(notes)
-	if strings.HasPrefix(path, bucket.Scheme) {
-		where, err := config.FindBucket(path)
-		if err != nil {
-			return nil, err
-		}
-		return captures.OpenBucket(where, unread)
+	archive, err := reading.OpenArchive(path, config.FindBucket, notesTo(notes))
+	return archive, noArchive(err)
+}
+
+// noArchive has what was named and holds no archive end a command as a wrong argument does.
+func noArchive(err error) error {
+	if errors.Is(err, reading.ErrNoArchive) {
+		return config.Usage("%v", err)
 	}
-	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-		archive, err := captures.Open(path, unread)
-		if errors.Is(err, wacz.ErrNotPackage) {
-			err = config.Usage("%s: %v", path, err)
-		}
-		return archive, err
-	}
-	in, err := archiveFolder(path)
-	if err != nil {
-		return nil, err
-	}
-	return captures.Open(in, unread)
+	return err
 }

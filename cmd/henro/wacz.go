@@ -81,8 +81,8 @@ func signWith(o *wacz.Options, path string) error {
 func exportWACZ(stdout, notes io.Writer, o wacz.Options, dir, path string) (err error) {
 	folder := dir
 	if !strings.HasPrefix(dir, bucket.Scheme) {
-		if folder, err = archiveFolder(dir); err != nil {
-			return err
+		if folder, err = reading.ArchiveFolder(dir); err != nil {
+			return noArchive(err)
 		}
 	}
 	archive, err := openArchive(folder, notes)

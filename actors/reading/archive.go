@@ -1,0 +1,59 @@
+package reading
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"henro/store"
+	"henro/store/archive/bucket"
+	"henro/store/archive/captures"
+	"henro/store/archive/wacz"
+	"henro/store/archive/warc"
+)
+
+// ErrNoArchive is of what was named and holds none.
+var ErrNoArchive = errors.New("no archive")
+
+// ArchiveFolder returns where the WARC files of a crawl lie, finished or not: DIR/warc, or DIR itself, which may be
+// anybody's collection. Without any it returns ErrNoArchive.
+func ArchiveFolder(dir string) (string, error) {
+	for _, in := range []string{filepath.Join(dir, "warc"), dir} {
+		if paths, err := warc.Files(in); err == nil && len(paths) > 0 {
+			return in, nil
+		}
+		if open, err := warc.Leftovers(in, ""); err == nil && len(open) > 0 {
+			return in, nil
+		}
+	}
+	if store.Exists(filepath.Join(dir, "state")) {
+		return "", fmt.Errorf("%w: %s holds no WARC files: those of a master are with its slaves, and henro "+
+			"nodes collect brings them here", ErrNoArchive, dir)
+	}
+	return "", fmt.Errorf("%w: %s holds no WARC files: neither itself nor its folder warc", ErrNoArchive, dir)
+}
+
+// OpenArchive opens an archive: that of a bucket, whose address find reads, a WACZ file, or the folder that
+// ArchiveFolder finds. unread is told of what cannot be read.
+func OpenArchive(path string, find func(address string) (bucket.Where, error), unread func(what string)) (
+	*captures.Archive, error) {
+	if strings.HasPrefix(path, bucket.Scheme) {
+		where, err := find(path)
+		if err != nil {
+			return nil, err
+		}
+		return captures.OpenBucket(where, unread)
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		if path, err = ArchiveFolder(path); err != nil {
+			return nil, err
+		}
+	}
+	archive, err := captures.Open(path, unread)
+	if errors.Is(err, wacz.ErrNotPackage) {
+		err = fmt.Errorf("%w: %s: %w", ErrNoArchive, path, err)
+	}
+	return archive, err
+}
