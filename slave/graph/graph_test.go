@@ -15,9 +15,13 @@ import (
 )
 
 // archived is a WARC file of answers, each a URL, the head and the body.
-func archived(t *testing.T, answers ...[3]string) []byte {
+func archived(t *testing.T, answers ...[3]string) []byte { return archivedAs(t, warc.Gzip, answers...) }
+
+func archivedAs(t *testing.T, as warc.Compression, answers ...[3]string) []byte {
 	t.Helper()
-	b, err := warc.NewBuilder(warc.DefaultOptions())
+	o := warc.DefaultOptions()
+	o.Compression = as
+	b, err := warc.NewBuilder(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +72,8 @@ func TestAnAnswerIsAPageAndItsLinksAreEdges(t *testing.T) {
 		[3]string{"http://a.test/", "HTTP/1.1 200 OK\nContent-Type: text/html; charset=iso-8859-1\n" +
 			"Content-Encoding: gzip\nLink: </next>; rel=next", packed.String()},
 		[3]string{"http://a.test/old", "HTTP/1.1 301 Moved\nLocation: /new", ""},
-		[3]string{"http://a.test/s.css", "HTTP/1.1 200 OK\nContent-Type: text/css", "a{background:url(b.png)}"},
+		[3]string{"http://a.test/s.css", "HTTP/1.1 200 OK\nLocation: /no\nContent-Type: text/css",
+			"a{background:url(b.png)}"},
 		[3]string{"http://a.test/gone.css", "HTTP/1.1 404 No\nContent-Type: text/css", "a{background:url(b.png)}"},
 		[3]string{"http://a.test/404", "HTTP/1.1 404 No\nX-Robots-Tag: noindex\nContent-Type: text/html",
 			"<a href=/>Home</a>"},
@@ -101,6 +106,12 @@ func TestAnAnswerIsAPageAndItsLinksAreEdges(t *testing.T) {
 	}
 	if !reflect.DeepEqual(edges, want) {
 		t.Errorf("edges:\n%s\nwant\n%s", strings.Join(edges, "\n"), strings.Join(want, "\n"))
+	}
+	plain := bytes.Replace(archivedAs(t, warc.None,
+		[3]string{"http://a.test/", "HTTP/1.1 200 OK", "<a href=/>as it was"},
+		[3]string{"http://a.test/2", "HTTP/1.1 200 OK", ""}), []byte("as it was"), []byte("as it is!"), 1)
+	if some, _ := rowsOf(t, plain); len(some) != 1 {
+		t.Errorf("with a record that was altered: %q", some)
 	}
 	torn := bytes.Clone(file)
 	torn[len(torn)/2] ^= 1
