@@ -50,7 +50,11 @@ class Page(http.server.BaseHTTPRequestHandler):
         pass
 
 
-server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Page)
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 512  # with the 5 of the library, connections of 50 hosts at once wait seconds for the kernel to try again
+
+
+server = Server(('127.0.0.1', 0), Page)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 os.makedirs(folder)
 # a host of its own for each ten pages, so that several slaves have some
@@ -168,11 +172,20 @@ missed = expected - set(pairs) - lost
 holds(f'none of {len(expected)} served changes is missing, {len(lost)} within 1.5 s of the kill of a slave aside: {sorted(missed)[:5]}', not missed)
 holds('nothing was told that was not served', set(pairs) <= expected)
 moment = lambda text: time.mktime(time.strptime(text[:19], '%Y-%m-%dT%H:%M:%S')) - time.timezone + float('0' + (re.search(r'\.\d+', text) or ['.0'])[0])
-delays = sorted(t - moment(c['at']) for t, c in got)
+# the moment of a capture is that at which it was asked for, in whole seconds: so what counts is when its page was served
+answers = {}
+for at, n, v in served:
+    answers.setdefault((root(n), str(v)), []).append(at)
+delays = []
+for t, c in got:
+    versions = re.findall(r'^\+.*version (\d+)', c['diff'], re.M)
+    delays += [t - at for v in versions for at in answers.get((c['url'], v), []) if moment(c['at']) <= at <= t][:1]
+delays.sort()
+holds('of each change it is known when its page was served', len(delays) == len(got))
 if delays:
     p95 = delays[int(len(delays) * 0.95)]
-    holds(f'a change was read {delays[len(delays) // 2] * 1000:.0f} ms after its capture, 95 of 100 within {p95 * 1000:.0f} ms, at most 2000; '
-          f'the last after {delays[-1] * 1000:.0f}', p95 <= 2)
+    holds(f'a change was read {delays[len(delays) // 2] * 1000:.0f} ms after its page was served, 95 of 100 within {p95 * 1000:.0f} ms, '
+          f'at most 2000; the last after {delays[-1] * 1000:.0f}', p95 <= 2)
 if failed:
     for node in crew.masters + crew.slaves:
         print(f'{node.name}:', open(node.log.name).read()[-1500:])

@@ -2,7 +2,7 @@
 
   relief.py HENRO DIR [SECONDS]
 
-Of 120 pages a third has a clock and a counter and nothing else that changes, a third gets news every few minutes, a third has both.
+Of 120 pages a third has a clock and a counter and nothing else that changes, a third gets an item more on its list of news every few minutes, a third has both.
 Judged by the web's own log over the second half of the time. Prints ok or FAIL lines; exit code 1 if one failed.
 """
 import bisect, http.server, json, os, random, re, signal, subprocess, sys, threading, time
@@ -49,7 +49,7 @@ def page_for(relief):
                 if kind != 'news':
                     body += f'<p>It is {time.strftime("%H:%M:%S")} now.</p><p>{random.randrange(9999)} readers look at this.</p>'
                 if kind != 'noise':
-                    body += f'<p>{words(f"{self.path} {version}", 12)}.</p>'
+                    body += '<ul>' + ''.join(f'<li>{words(f"{self.path} {v}", 12)}.</li>' for v in range(version, -1, -1)) + '</ul>'
             self.send_response(200)
             self.send_header('Content-Type', 'text/html' if self.path in changes else 'text/plain')
             self.end_headers()
