@@ -163,7 +163,7 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 		Follow: b.o.Follow && m.Whole && region.Outside == scope.In && listed <= maxStopBytes &&
 			!slices.ContainsFunc(b.features, func(f Feature) bool { return !f.Follows() }),
 	}
-	if b.o.Browser == "auto" {
+	if b.o.Browser == "auto" || b.o.Browser == "all" {
 		task.Living = b.living.note
 	}
 	if b.robots.known() {

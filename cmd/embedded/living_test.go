@@ -291,7 +291,8 @@ func TestWhatIsNotArchivedIsNotShown(t *testing.T) {
 }
 
 // Pages are shown while others still wait to be fetched: of a large site that is never fetched whole, what was fetched
-// is whole.
+// is whole. Once it is known what they ask for, that is there when a page is shown, which so is shown once where its lease
+// has room for all of it.
 func TestPagesAreShownBeforeAllAreFetched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const pages, half = 400, 200
@@ -320,6 +321,13 @@ func TestPagesAreShownBeforeAllAreFetched(t *testing.T) {
 		})
 		if shown < half*3/4 || len(s.shown) != pages+1 {
 			t.Errorf("%d pages were shown when %d were fetched, %d in the end", shown, half, len(s.shown))
+		}
+		turns := 0
+		for _, n := range s.shown {
+			turns += n
+		}
+		if turns > pages*7/4 {
+			t.Errorf("%d pages were shown %d times", pages, turns)
 		}
 	})
 }
