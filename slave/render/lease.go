@@ -59,11 +59,15 @@ func (l *Lease) Decide(url string, scripted bool) living.Decision {
 	return living.Static
 }
 
-// Expand returns the URLs that rules name for a page.
+// Expand returns the URLs that rules name for a page. One that is shown in any case waits for them.
 func (l *Lease) Expand(url string, html []byte) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.living.Expand(url, html)
+	urls := l.living.Expand(url, html)
+	if l.Mode == "all" {
+		l.expect(url, urls)
+	}
+	return urls
 }
 
 // Learn lets the pages of the lease have what the one before showed, and returns it for the Host, which learns it once
@@ -94,7 +98,7 @@ func (l *Lease) Show(ctx context.Context, url weburl.URL, attempts uint16,
 		return nil, err
 	}
 	page.Attempts, page.Vain = attempts, l.vain(url.String(), attempts)
-	if page.Vain < Renderings && l.Lacks(ctx, url.String()) {
+	if page.Vain < Renderings && l.Lacks(ctx, url.String(), attempts) {
 		return page, nil
 	}
 	switch l.Decide(url.String(), true) {

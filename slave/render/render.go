@@ -214,13 +214,24 @@ func (r *Renderer) vain(url string, attempts uint16) uint32 {
 	return uint32(r.lacks.Vain(wanted.Key(url), attempts))
 }
 
+// expect notes what a page will ask for.
+func (r *Renderer) expect(url string, urls []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lacks.Expect(wanted.Key(url), urls)
+}
+
 // maxLooked bounds what a page lacked and others are asked for, before it is shown again.
 const maxLooked = 16
 
-// Lacks reports that nothing has come of what a page lacked when it was shown last.
-func (r *Renderer) Lacks(ctx context.Context, url string) bool {
+// Lacks reports that nothing has come of what a page lacked when it was shown last, or, the first time that it is looked
+// at again, of what it will ask for.
+func (r *Renderer) Lacks(ctx context.Context, url string, attempts uint16) bool {
 	r.mu.Lock()
 	lacked := r.lacks.Now(wanted.Key(url))
+	if attempts > 1 && r.lacks.Expected(wanted.Key(url)) {
+		lacked = nil
+	}
 	come := slices.ContainsFunc(lacked, func(url string) bool { _, come := r.at(url); return come })
 	r.mu.Unlock()
 	first := lacked[:min(len(lacked), maxLooked)]

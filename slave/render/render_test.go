@@ -12,8 +12,10 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"henro/actors/living"
 	"henro/messages/weburl"
 	"henro/slave/browser"
+	"henro/slave/render/lacks"
 )
 
 // none is a browser of tests that show nothing.
@@ -81,13 +83,13 @@ func TestAPageWaitsForWhatMayComeAlone(t *testing.T) {
 		never := func(url weburl.URL, kind string) bool { return kind == "fetch" && url.String() == denied }
 		r.Run(t.Context(), p, "", never)
 	}
-	if show(); !slices.Equal(p.Missing, []string{coming}) || p.Stuck || !r.Lacks(t.Context(), page) {
+	if show(); !slices.Equal(p.Missing, []string{coming}) || p.Stuck || !r.Lacks(t.Context(), page, 1) {
 		t.Errorf("it lacks %v, stuck %v", p.Missing, p.Stuck)
 	}
 	if show(); !p.Stuck {
 		t.Error("it lacks the same again, and goes on")
 	}
-	if r.Archived(coming, Never, "", 0); r.Lacks(t.Context(), page) {
+	if r.Archived(coming, Never, "", 0); r.Lacks(t.Context(), page, 1) {
 		t.Error("it waits for what will not come")
 	}
 	if show(); len(p.Missing) > 0 {
@@ -143,13 +145,13 @@ func TestWhatAnotherSlaveHasIsThere(t *testing.T) {
 		p.Missing = nil
 		r.Run(t.Context(), p, "", func(weburl.URL, string) bool { return false })
 	}
-	if show(); !slices.Equal(p.Missing, []string{script, failed}) || !r.Lacks(t.Context(), p.URL.String()) {
+	if show(); !slices.Equal(p.Missing, []string{script, failed}) || !r.Lacks(t.Context(), p.URL.String(), 1) {
 		t.Errorf("nobody has it, and it lacks %v", p.Missing)
 	}
-	if has[failed] = ""; r.Lacks(t.Context(), p.URL.String()) {
+	if has[failed] = ""; r.Lacks(t.Context(), p.URL.String(), 1) {
 		t.Error("it waits for what another has tried in vain")
 	}
-	if has[script] = "1"; r.Lacks(t.Context(), p.URL.String()) {
+	if has[script] = "1"; r.Lacks(t.Context(), p.URL.String(), 1) {
 		t.Error("it waits for what another has")
 	}
 	if show(); len(p.Missing) > 0 {
@@ -176,5 +178,30 @@ func TestTheLatestCaptureIsFound(t *testing.T) {
 	}
 	if e, known := r.find("http://a.example/"); !known || e.Filename != "b.warc.gz" || e.Offset != 7 {
 		t.Errorf("%v %+v", known, e)
+	}
+}
+
+// A page that is shown in any case waits for what rules name once, and no longer: it may never come.
+func TestWhatRulesNameIsWaitedForOnce(t *testing.T) {
+	r := quiet(t.TempDir())
+	defer r.Close()
+	const page, part = "http://a.example/1", "http://a.example/1.json"
+	for mode, waits := range map[string]bool{"all": true, "auto": false} {
+		l := &Lease{Renderer: r, Mode: mode}
+		for i := range 5 {
+			url := fmt.Sprintf("http://a.example/%d", i)
+			l.Learn(&living.Sample{URL: url, HTML: []byte("<p>"), Asked: []string{url + ".json"}})
+		}
+		if got := l.Expand(page, []byte("<p>")); !slices.Equal(got, []string{part}) {
+			t.Fatalf("rules name %v", got)
+		}
+		if r.Lacks(t.Context(), page, 1) != waits || r.Lacks(t.Context(), page, 2) {
+			t.Errorf("%s: it waits %v and %v", mode, r.Lacks(t.Context(), page, 1), r.Lacks(t.Context(), page, 2))
+		}
+		r.lacks = lacks.Book{}
+	}
+	r.expect(page, []string{part})
+	if r.Archived(part, Never, "", 0); r.Lacks(t.Context(), page, 1) {
+		t.Error("it waits for what has come")
 	}
 }
