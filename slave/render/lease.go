@@ -71,7 +71,7 @@ func (l *Lease) Expand(url string, html []byte) []string {
 }
 
 // Learn lets the pages of the lease have what the one before showed, and returns it for the Host, which learns it once
-// it is stored; nil: nothing. Where all pages are shown rules decide nothing, but what they name is there when a page is
+// it is stored; nil: nothing. Where all pages are shown it decides nothing, but what rules name is there when a page is
 // shown for the first time.
 func (l *Lease) Learn(s *living.Sample) []byte {
 	if l.Mode != "auto" && l.Mode != "all" {
