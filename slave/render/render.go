@@ -224,8 +224,8 @@ func (r *Renderer) expect(url string, urls []string) {
 // maxLooked bounds what a page lacked and others are asked for, before it is shown again.
 const maxLooked = 16
 
-// Lacks reports that nothing has come of what a page lacked when it was shown last, or, the first time that it is looked
-// at again, of what it will ask for.
+// Lacks reports that nothing has come of what a page lacked when it was shown last, or, the first time that it is
+// looked at again, of what it will ask for.
 func (r *Renderer) Lacks(ctx context.Context, url string, attempts uint16) bool {
 	r.mu.Lock()
 	lacked := r.lacks.Now(wanted.Key(url))
