@@ -10,7 +10,6 @@ import (
 	"henro/store"
 	"henro/store/archive/bucket"
 	"henro/store/archive/captures"
-	"henro/store/archive/wacz"
 	"henro/store/archive/warc"
 )
 
@@ -21,10 +20,9 @@ var ErrNoArchive = errors.New("no archive")
 // anybody's collection. Without any it returns ErrNoArchive.
 func ArchiveFolder(dir string) (string, error) {
 	for _, in := range []string{filepath.Join(dir, "warc"), dir} {
-		if paths, err := warc.Files(in); err == nil && len(paths) > 0 {
-			return in, nil
-		}
-		if open, err := warc.Leftovers(in, ""); err == nil && len(open) > 0 {
+		finished, _ := warc.Files(in) // none, where they cannot be listed
+		open, _ := warc.Leftovers(in, "")
+		if len(finished)+len(open) > 0 {
 			return in, nil
 		}
 	}
@@ -51,9 +49,5 @@ func OpenArchive(path string, find func(address string) (bucket.Where, error), u
 			return nil, err
 		}
 	}
-	archive, err := captures.Open(path, unread)
-	if errors.Is(err, wacz.ErrNotPackage) {
-		err = fmt.Errorf("%w: %s: %w", ErrNoArchive, path, err)
-	}
-	return archive, err
+	return captures.Open(path, unread)
 }

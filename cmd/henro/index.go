@@ -17,6 +17,7 @@ import (
 	"henro/store/archive/bucket"
 	"henro/store/archive/captures"
 	"henro/store/archive/folder"
+	"henro/store/archive/wacz"
 )
 
 // index merges the indexes of the WARC files of a folder or a bucket, and says what there was to do.
@@ -79,7 +80,7 @@ func openArchive(path string, notes io.Writer) (*captures.Archive, error) {
 
 // noArchive has what was named and holds no archive end a command as a wrong argument does.
 func noArchive(err error) error {
-	if errors.Is(err, reading.ErrNoArchive) {
+	if errors.Is(err, reading.ErrNoArchive) || errors.Is(err, wacz.ErrNotPackage) {
 		return config.Usage("%v", err)
 	}
 	return err

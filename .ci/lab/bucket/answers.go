@@ -183,8 +183,8 @@ func (l *lab) answersOf(name string, words []string, least int) error {
 			told[0], told[1])
 	}
 	fmt.Printf("answers   of %s: %d rows of sql, %d hits of %d searches, page and diff of %d pages with %d versions, "+
-		"%d changes of feed: the same of a folder\n", name, strings.Count(table, "\n")-1, found, len(words), pages, lines,
-		len(told[0]))
+		"%d changes of feed: the same of a folder\n", name, strings.Count(table, "\n")-1, found, len(words), pages,
+		lines, len(told[0]))
 	return nil
 }
 

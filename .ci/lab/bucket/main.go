@@ -92,7 +92,7 @@ func main() {
 	flag.StringVar(&l.duckdb, "duckdb", "", "folder with duckdb.mjs, polars.mjs and what they need: they read the "+
 		"tables meanwhile")
 	flag.IntVar(&l.sends, "send", 0, "make and send so many captures instead, and measure memory")
-	flag.IntVar(&l.replays, "replay", 0, "make and send so many captures, and measure how long replay takes to show some")
+	flag.IntVar(&l.replays, "replay", 0, "make and send so many captures, and measure how long replay takes for some")
 	flag.StringVar(&l.dir, "dir", "", "keep what the crawl leaves here; default: removed unless something fails")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

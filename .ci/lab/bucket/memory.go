@@ -22,8 +22,8 @@ import (
 // rows are how often fill tells.
 const rows = 10
 
-// send prints what a slave holds in memory that brings files into a bucket, by captures sent. The rest of a slave, which
-// makes captures, is not there.
+// send prints what a slave holds in memory that brings files into a bucket, by captures sent. The rest of a slave,
+// which makes captures, is not there.
 func (l *lab) send(captures int) (err error) {
 	fmt.Println("| captures sent | files | living, MB | resident, MB | s |\n|---|---|---|---|---|")
 	began := time.Now()

@@ -269,8 +269,8 @@ func (l *lab) edges() error {
 	for line := range theirs {
 		odd = line
 	}
-	fmt.Printf("edges     %d of %d pages in %d files of Parquet; of the last captures %d, as the state has them, which "+
-		"has %d of revisits, too\n", len(edges), len(pages), files+more, ours, revisits-1)
+	fmt.Printf("edges     %d of %d pages in %d files of Parquet; of the last captures %d, as the state has them, "+
+		"which has %d of revisits, too\n", len(edges), len(pages), files+more, ours, revisits-1)
 	if odd != "" || ours == 0 {
 		return fmt.Errorf("the tables and henro sql differ in %q; %d are in the tables alone", odd, len(theirs))
 	}
