@@ -393,9 +393,9 @@ func (n *Node) note(peer *memberlist.Node, alive bool) {
 	n.sightings[key] = sighting{member: m, alive: alive}
 	if alive {
 		n.alive[key] = m
-		for name := range n.doubtful { // a newer boot is there: the doubt was right
+		for name := range n.doubtful { // a newer boot is there, and may not know this node yet: it is joined once more
 			if old := n.alive[name]; old.Name == m.Name && old.Boot != m.Boot {
-				delete(n.doubtful, name)
+				n.doubtful[name] = time.Time{}
 			}
 		}
 		n.lost = slices.DeleteFunc(n.lost, func(l lostMember) bool { return l.address == m.GossipAddress })

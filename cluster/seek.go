@@ -85,13 +85,13 @@ func (n *Node) doubt(address string) {
 	}
 }
 
-// doubting reports whether a member perhaps died that the gossip still holds alive.
+// doubting reports whether a member perhaps died that the gossip still holds alive, and once more when that is over.
 func (n *Node) doubting() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	now := time.Now()
+	now, some := time.Now(), len(n.doubtful) > 0
 	maps.DeleteFunc(n.doubtful, func(_ string, until time.Time) bool { return now.After(until) })
-	return len(n.doubtful) > 0
+	return some
 }
 
 func (n *Node) finished() bool {
