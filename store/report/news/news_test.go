@@ -136,6 +136,44 @@ func TestNoiseIsLearntFromOtherPages(t *testing.T) {
 	}
 }
 
+// An update that reaches page after page, each once, is news on all of them, also where nothing is known yet; what
+// changes again and again on some pages is known on the others.
+func TestAnUpdateOfASiteIsNews(t *testing.T) {
+	version := func(page, round int, often bool) string {
+		if often && page%2 == 0 {
+			return fmt.Sprintf("<p>The words of page %d.<p>Of the day: %s", page, strings.Repeat("tea and ", round+1))
+		}
+		if round > page%3 {
+			return fmt.Sprintf("<p>The words of page %d.<p>Prices rise, says number %d of us.", page, page)
+		}
+		return fmt.Sprintf("<p>The words of page %d.<p>Nothing is to be said.", page)
+	}
+	for _, often := range []bool{false, true} {
+		template, own, told := NewTemplate(), map[int]*Record{}, 0
+		for round := 1; round < 4; round++ {
+			for page := range 30 {
+				if own[page] == nil {
+					own[page] = NewRecord()
+				}
+				before, now := version(page, round-1, often), version(page, round, often)
+				if before == now {
+					own[page].Visited(1)
+					template.Visited(1)
+					continue
+				}
+				c := compared(before, now, nil)
+				Judge(c, uint64(page), own[page], template, DefaultLimits())
+				if c.Told(nil) {
+					told++
+				}
+			}
+		}
+		if often && told > 30 || !often && told != 30 {
+			t.Errorf("of 30 pages, half of them with noise: %v, %d changes are told", often, told)
+		}
+	}
+}
+
 func TestARecordIsBoundedAndReadAgain(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	own, before := NewRecord(), ""

@@ -34,7 +34,8 @@ type mark struct {
 	key   uint64
 	first uint32 // number of the visit at which it changed first
 	times uint32 // visits at which it has changed
-	pages uint16 // a sketch of the pages on which it has
+	pages uint8  // a sketch of the pages on which it has
+	again uint8  // of those on which it has more than once
 	said  verdict
 }
 
@@ -48,15 +49,17 @@ const (
 )
 
 // Limits from which on changes under a key are noise: how often they have been seen, and at which share of the visits
-// since they were seen first. Chosen on the half of .ci/lab/watch that is for choosing.
+// since they were seen first. Chosen on the half of .ci/lab/watch that is for choosing. What has changed once on each
+// page of a template may be an update of the site: it is noise only at nearly all visits, OnceShare of them.
 type Limits struct {
 	PageTimes, TemplateTimes, Pages, Toggles int
-	PageShare, TemplateShare                 float64
+	PageShare, TemplateShare, OnceShare      float64
 }
 
 // DefaultLimits are those that the lab chose.
 func DefaultLimits() Limits {
-	return Limits{PageTimes: 2, TemplateTimes: 4, Pages: 3, Toggles: 3, PageShare: 0.6, TemplateShare: 0.3}
+	return Limits{PageTimes: 2, TemplateTimes: 4, Pages: 3, Toggles: 3, PageShare: 0.6, TemplateShare: 0.3,
+		OnceShare: 0.7}
 }
 
 func (r *Record) find(key uint64) (int, bool) {
@@ -74,16 +77,16 @@ func (r *Record) find(key uint64) (int, bool) {
 // Visited notes visits at which the page was as before.
 func (r *Record) Visited(n int) { r.visits += uint32(min(max(n, 0), 1<<20)) }
 
-// learn notes what was replaced at a visit of a page.
-func (r *Record) learn(c *Change, page uint64) {
+// learn notes what was replaced at a visit of a page. own is the record of the page, before this visit.
+func (r *Record) learn(c *Change, page uint64, own *Record) {
 	r.visits++
 	replaced, exact := c.replaced()
 	for key := range replaced {
-		r.note(key, page)
+		r.note(key, page, own.mark(key).times > 0)
 	}
 	if r.room == ofPage {
 		for key := range exact {
-			r.note(key, page)
+			r.note(key, page, false)
 		}
 	}
 	if r.visits > 1<<16 { // what was long ago counts less
@@ -94,7 +97,7 @@ func (r *Record) learn(c *Change, page uint64) {
 	}
 }
 
-func (r *Record) note(key, page uint64) {
+func (r *Record) note(key, page uint64, again bool) {
 	i, known := r.find(key)
 	if !known {
 		if len(r.marks) >= r.room && !r.forget() {
@@ -104,7 +107,10 @@ func (r *Record) note(key, page uint64) {
 		r.marks = slices.Insert(r.marks, i, mark{key: key, first: r.visits})
 	}
 	r.marks[i].times++
-	r.marks[i].pages |= 1 << (mix(page, 7) >> 60)
+	bit := uint8(1) << (mix(page, 7) >> 61)
+	if r.marks[i].pages |= bit; again {
+		r.marks[i].again |= bit
+	}
 }
 
 // forget makes room: it forgets the key that changed least often for its age, never one of which a reader has spoken.
@@ -133,10 +139,10 @@ func Judge(c *Change, page uint64, own, template *Record, l Limits) {
 		b := &c.Blocks[i]
 		b.Noise = c.why(b, own, template, &l)
 	}
-	own.learn(c, page)
 	if template != nil {
-		template.learn(c, page)
+		template.learn(c, page, own)
 	}
+	own.learn(c, page, own)
 }
 
 // reasons are those of keys.all.
@@ -172,12 +178,18 @@ func (c *Change) why(b *Changed, own, template *Record, l *Limits) (why Why) {
 			return ""
 		case m.said == dismissed:
 			why = Dismissed
-		case why == "" && j != 3 && int(m.times) >= l.TemplateTimes && bits.OnesCount16(m.pages) >= l.Pages &&
-			float64(m.times)/float64(template.visits+1) >= l.TemplateShare:
+		case why == "" && j != 3 && int(m.times) >= l.TemplateTimes && m.isNoise(float64(template.visits+1), l):
 			why = reasons[j]
 		}
 	}
 	return why
+}
+
+// isNoise reports whether what changed on pages of a template, at so many visits, is noise.
+func (m *mark) isNoise(visits float64, l *Limits) bool {
+	share := float64(m.times) / visits
+	return share >= l.TemplateShare && bits.OnesCount8(m.again) >= l.Pages ||
+		share >= l.OnceShare && bits.OnesCount8(m.pages) >= l.Pages
 }
 
 func (r *Record) mark(key uint64) mark {
@@ -200,7 +212,7 @@ func (r *Record) say(c *Change, v verdict) {
 			if of := c.places[key]; key == 0 || j == 1 && 2*of.changed < of.all {
 				continue
 			}
-			r.note(key, 0)
+			r.note(key, 0, false)
 			if at, known := r.find(key); known {
 				r.marks[at].said = v
 			}
@@ -233,7 +245,7 @@ func (r *Record) Adopt(o *Record, all bool) bool {
 	return !bytes.Equal(was, r.Append(nil))
 }
 
-// The form of a record: version1 ‖ crc4 ‖ visits uv ‖ marks × (key8 ‖ first uv ‖ times uv ‖ pages u16 ‖ said1).
+// The form of a record: version1 ‖ crc4 ‖ visits uv ‖ marks × (key8 ‖ first uv ‖ times uv ‖ pages1 ‖ again1 ‖ said1).
 const recordVersion = 1
 
 // ErrRecord is returned for bytes that are no record of a page, or none of a template.
@@ -248,7 +260,7 @@ func (r *Record) Append(b []byte) []byte {
 		m := &r.marks[i]
 		b = binary.LittleEndian.AppendUint64(b, m.key)
 		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(m.first)), uint64(m.times))
-		b = append(binary.LittleEndian.AppendUint16(b, m.pages), byte(m.said))
+		b = append(b, m.pages, m.again, byte(m.said))
 	}
 	binary.LittleEndian.PutUint32(b[begin+1:], crc32.Checksum(b[begin+5:], castagnoli))
 	return b
@@ -282,7 +294,7 @@ func (r *Record) Parse(b []byte) error {
 		if len(b) < 3 || m.first > visits || len(marks) > 0 && marks[len(marks)-1].key >= m.key || b[2] > byte(kept) {
 			return ErrRecord
 		}
-		m.pages, m.said = binary.LittleEndian.Uint16(b), verdict(b[2])
+		m.pages, m.again, m.said = b[0], b[1], verdict(b[2])
 		marks, b = append(marks, m), b[3:]
 	}
 	r.visits, r.marks = visits, marks
