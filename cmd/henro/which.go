@@ -17,8 +17,9 @@ const anyNumber = -1
 
 // takesCrawl has a command take the directory of its crawl as its first argument or as --dir, whichever is given; else
 // it is defaultCrawl. others is how many arguments it takes behind the directory. Where there are no more than these,
-// and the command can do without one of them, the first is the directory if a crawl is in it. A command whose use says
-// DIR finds it as its first argument, any other as --dir.
+// and the command can do without one of them, the first is the directory if there is one of that name, and with any
+// number of others if a crawl is in it. A command whose use says DIR finds it as its first argument, any other as
+// --dir.
 func takesCrawl(cmd *cobra.Command, others int) *cobra.Command {
 	name, behind, _ := strings.Cut(cmd.Use, " ")
 	behind = strings.TrimPrefix(behind, "[flags] ")
@@ -41,7 +42,7 @@ func takesCrawl(cmd *cobra.Command, others int) *cobra.Command {
 		flag := cmd.Flag("dir")
 		arguments = slices.Clone(given)
 		named := others != anyNumber && len(given) > others ||
-			fewer && len(given) > 0 && isFolder(filepath.Join(given[0], "state"))
+			fewer && len(given) > 0 && isFolder(filepath.Join(given[0], map[int]string{anyNumber: "state"}[others]))
 		switch {
 		case first && (flag.Changed || !named):
 			arguments = slices.Insert(arguments, 0, flag.Value.String())

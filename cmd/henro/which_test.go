@@ -42,6 +42,7 @@ func TestEveryCommandTakesItsCrawlInTheSameWay(t *testing.T) {
 		{"host NAME", 1, "news", "crawl", "news"},
 		{"host NAME", 1, "news news", "news", "news"},
 		{"revisit URL [--now] | --from FILE", 1, "news", "news", ""},
+		{"watch [flags] [LIST]", 1, "news", "news", ""},
 		{"import ARCHIVE…", anyNumber, "news old new", "news", "old new"},
 		{"import ARCHIVE…", anyNumber, "old new", "crawl", "old new"},
 		{"crawl [flags] SEED…", anyNumber, "a.test b.test", "crawl", "a.test b.test"},
@@ -64,6 +65,22 @@ func TestEveryCommandTakesItsCrawlInTheSameWay(t *testing.T) {
 		if err := cmd.Execute(); err != nil || dir != c.dir || !slices.Equal(rest, strings.Fields(c.rest)) {
 			t.Errorf("%s, given %q: %q of %q, %v", c.use, c.given, rest, dir, err)
 		}
+	}
+}
+
+// A list that is watched is watched on by its directory alone.
+func TestAListIsWatchedOn(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.MkdirAll(filepath.Join("news", "state"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	root := newRootCommand()
+	cmd, rest, err := root.Find([]string{"watch", "news"})
+	if err == nil {
+		err = cmd.ValidateArgs(rest)
+	}
+	if err != nil || cmd.Flag("dir").Value.String() != "news" {
+		t.Errorf("henro watch news: of %s, %v", cmd.Flag("dir").Value, err)
 	}
 }
 

@@ -42,7 +42,7 @@ type Open func(dir string, notes io.Writer) (*captures.Archive, error)
 func NewWatchCommand(crawl Crawl, open Open) *cobra.Command {
 	s := embedded.Settings{Log: config.Log{Level: "warn"}}
 	cmd := &cobra.Command{
-		Use:   "watch [flags] LIST",
+		Use:   "watch [flags] [LIST]",
 		Short: "Watch a list of pages: visit them again and again, and tell what changes",
 		Long: `Watch the pages of a list: a crawl of depth 0 with --continuous, which visits each page when it is likely
 to have changed, archives it, and prints each change of what matters as henro feed --follow does. It takes all flags
