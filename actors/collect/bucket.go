@@ -66,8 +66,8 @@ func (b *Bucket) Check(ctx context.Context) error {
 const digestKey = "Henro-Sha256"
 
 // Bring is that of a Place. A WARC file's index comes behind it, since nobody reads the file whole to make one there,
-// and its tables, and the digests of both: whoever reads the bucket sees by these that all is
-// whole. The log comes last.
+// and its tables, and the digests of both: whoever reads the bucket sees by these that all is whole. The log comes
+// last.
 func (b *Bucket) Bring(ctx context.Context, file *File) error {
 	if err := b.bring(ctx, file); err != nil {
 		return err

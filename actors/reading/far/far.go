@@ -35,11 +35,7 @@ func In(address string, find Find, unread func(what string), fn func(*captures.A
 	if !strings.HasPrefix(address, bucket.Scheme) {
 		return false, nil
 	}
-	where, err := find(address)
-	if err != nil {
-		return true, err
-	}
-	a, err := captures.OpenBucket(where, unread)
+	a, err := reading.OpenArchive(address, find, unread)
 	if err != nil {
 		return true, err
 	}
