@@ -192,6 +192,23 @@ func TestABucketProvesWhatItHas(t *testing.T) {
 // edgesOfABucket: of a page's last capture the edges are those that the crawl knows of it, and there is a page for each
 // capture that is no revisit. The files here had neither table.
 func edgesOfABucket(t *testing.T, store gofakes3.Backend, dir, address string) {
+	asked := func(of, where string) string {
+		t.Helper()
+		return said(t, "sql", "--format", "tsv", "--", of, "SELECT source, target, kind, nofollow, anchor, "+
+			"source_host, target_host FROM edges WHERE "+where+" ORDER BY 1, 2, 3")
+	}
+	first := strings.Split(strings.Split(asked(dir, "target <> ''"), "\n")[1], "\t")
+	same := func(when string) {
+		t.Helper()
+		for _, where := range []string{"target <> ''", "source = '" + first[0] + "'",
+			"source_host = '" + first[5] + "'"} {
+			if got, want := asked(address, where), asked(dir, where); got != want || strings.Count(got, "\n") < 3 {
+				t.Errorf("%s, %s:\n%s, want\n%s", when, where, got, want)
+			}
+		}
+	}
+	same("of records")
+	defer same("of Parquet")
 	if out := said(t, "check", address); !strings.Contains(out, "3 WARC files have no pages and edges") {
 		t.Errorf("before: %s", out)
 	}
@@ -290,7 +307,7 @@ func tablesOfABucket(t *testing.T, dir, address string) {
 	}
 	for _, verb := range [][]string{{"sql", address, "SELECT count(*) FROM pages"}, {"stats", address},
 		{"sql", address, "SELECT * FROM hosts WHERE host = 'http://a.example'"}} {
-		if out, err := command(t, verb...); err == nil || !strings.Contains(err.Error(), "captures alone") {
+		if out, err := command(t, verb...); err == nil || !strings.Contains(err.Error(), "captures and links alone") {
 			t.Errorf("%v: %s, %v", verb, out, err)
 		}
 	}

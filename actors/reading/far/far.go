@@ -1,5 +1,6 @@
 // Package far reads an archive in a bucket where otherwise a crawl's directory or a folder of WARC files is read: as
-// the table of captures, as what is known of a page, and as an earlier archive whose pages or payloads are known.
+// the tables captures and links, as what is known of a page, and as an earlier archive whose pages or payloads are
+// known.
 //
 // What captures tell is all there is: the state of a crawl is with its master. Lines of the index come by ranges and
 // are handed on one at a time; memory and disk are those of store/archive/captures.
@@ -42,14 +43,67 @@ func In(address string, find Find, unread func(what string), fn func(*captures.A
 	return true, errors.Join(fn(a), a.Close())
 }
 
-// Tables are those of an archive: captures alone; any other is tables.ErrNoState.
+// Tables are those of an archive: captures, and the links of each page's last answer that is stored; any other is
+// tables.ErrNoState.
 func Tables(a *captures.Archive) *tables.Source {
-	return &tables.Source{Lines: func(prefix string, visit func([]byte) bool) error {
-		return a.Lines(prefix, func(line []byte) bool {
-			return bytes.HasPrefix(line, []byte(prefix)) && visit(line)
-		})
-	}}
+	return &tables.Source{
+		Lines: func(prefix string, visit func([]byte) bool) error {
+			return a.Lines(prefix, func(line []byte) bool {
+				return bytes.HasPrefix(line, []byte(prefix)) && visit(line)
+			})
+		},
+		Links: func(q tables.Query, fn func(tables.Row) error) error { return links(a, q, fn) },
+	}
 }
+
+// link is a row of links: all columns but number, which only a crawl has.
+type link [8]tables.Value
+
+// Value returns the value in a column.
+func (l *link) Value(i int) tables.Value { return l[i] }
+
+func links(a *captures.Archive, q tables.Query, fn func(tables.Row) error) error {
+	old, err := superseded(a)
+	if err != nil {
+		return err
+	}
+	return a.Edges(func(edge tables.Row) error {
+		l := &link{1: edge.Value(1), edge.Value(2), edge.Value(3), edge.Value(4), edge.Value(5), edge.Value(6),
+			edge.Value(7)}
+		if q.URL != nil && l[1].Text != *q.URL || q.Host != nil && l[6].Text != *q.Host {
+			return nil
+		}
+		if _, is := slices.BinarySearch(old, place(edge.Value(9).Text, edge.Value(10).Int)); is {
+			return nil
+		}
+		return fn(l)
+	})
+}
+
+// superseded are the places of all captures that are no revisits and have a later one of their URL, sorted: eight bytes
+// for each.
+func superseded(a *captures.Archive) (old []uint64, err error) {
+	last, key := map[string]uint64{}, "" // by URL, of one key
+	err = a.Entries(func(e cdxj.Entry) bool {
+		if e.Mime == cdxj.Revisit {
+			return true
+		}
+		if e.Key != key {
+			clear(last)
+			key = e.Key
+		}
+		if before, again := last[e.URL]; again {
+			old = append(old, before)
+		}
+		last[e.URL] = place(e.Filename, e.Offset)
+		return true
+	})
+	slices.Sort(old)
+	return old, err
+}
+
+// place is a fingerprint of where a record is.
+func place(file string, offset int64) uint64 { return fingerprint.URL(fmt.Sprint(offset, " ", file)) }
 
 // mostCaptures bounds what is kept of the captures of a page: more than are shown.
 const mostCaptures = 1000

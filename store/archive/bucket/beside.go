@@ -24,8 +24,8 @@ import (
 // the links of these. They are read from the records of a WARC file, the same rows whenever that is done, and lie in
 // two files of Parquet for each WARC file, until greater ones take their place.
 type Beside struct {
-	// Pages has the columns url, links, which counts rows of Edges, and as Edges has, warc_filename and
-	// warc_record_offset.
+	// Pages has the columns url, links, which counts rows of Edges, warc_filename and warc_record_offset. Edges has
+	// number, source, target, kind, nofollow, anchor, source_host, target_host, fetch_time and these two, in order.
 	Pages, Edges *tables.Table
 	// Read shows the rows of the WARC file of a name, a page before its edges.
 	Read func(file io.ReadSeeker, name string, row func(edge bool, row tables.Row) error) error
@@ -230,12 +230,7 @@ func (x *Index) gather(ctx context.Context, dir, suffix string, commit func() er
 		if err := x.sweepBeside(ctx, there, kept, has); err != nil {
 			return err
 		}
-		var fresh []string
-		for _, name := range slices.Sorted(maps.Keys(objects)) {
-			if _, is := warc.CutSuffix(name); is && !has[tableOf(name)] && objects[cdxj.Path(name)].Name != "" {
-				fresh = append(fresh, name)
-			}
-		}
+		fresh := ungathered(objects, has)
 		if len(fresh) == 0 {
 			return nil
 		}
@@ -283,6 +278,46 @@ func (x *Index) sweepBeside(ctx context.Context, there [2]map[string]Object, kep
 	return nil
 }
 
+// ungathered are the WARC files that no part has, with an index beside them.
+func ungathered(objects map[string]Object, has map[string]bool) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(objects)) {
+		if _, is := warc.CutSuffix(name); is && !has[tableOf(name)] && objects[cdxj.Path(name)].Name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Edges shows the links of all pages, each once: a part has those of the files that it took in, and what has no file of
+// edges yet is read from its records. A row is valid until the next.
+func (a *Archive) Edges(show func(tables.Row) error) error {
+	a.mu.Lock()
+	x, objects := a.index, a.objects
+	a.mu.Unlock()
+	there, err := x.b.besides(context.Background())
+	if err != nil {
+		return err
+	}
+	edge := func(edge bool, row tables.Row) error {
+		if edge {
+			return show(row)
+		}
+		return nil
+	}
+	kept, has := x.gathered(there)
+	for _, p := range kept {
+		if err == nil {
+			err = x.rowsOf(p.Name, Object{}, there, 1, edge)
+		}
+	}
+	for _, name := range ungathered(objects, has) {
+		if err == nil {
+			err = x.rowsOf(tableOf(name), objects[name], there, 1, edge)
+		}
+	}
+	return err
+}
+
 // gatherSome writes a part of files that are fresh and of parts that are no longer much greater, and returns the parts
 // that there are then.
 func (x *Index) gatherSome(ctx context.Context, dir, suffix string, fresh []string, kept []Part,
@@ -293,7 +328,7 @@ func (x *Index) gatherSome(ctx context.Context, dir, suffix string, fresh []stri
 	defer func() { err = errors.Join(err, p.remove()) }()
 	for _, name := range fresh {
 		if err == nil && p.rows < maxGathered {
-			made.Files, err = append(made.Files, name), x.rowsOf(tableOf(name), objects[name], there, p)
+			made.Files, err = append(made.Files, name), x.rowsOf(tableOf(name), objects[name], there, 0, p.add)
 		}
 	}
 	keep := len(kept)
@@ -302,7 +337,7 @@ func (x *Index) gatherSome(ctx context.Context, dir, suffix string, fresh []stri
 		if other.Lines > max(2*p.rows, leastGathered) || other.Lines >= maxGathered {
 			break
 		}
-		made.Files, err = append(made.Files, other.Files...), x.rowsOf(other.Name, Object{}, there, p)
+		made.Files, err = append(made.Files, other.Files...), x.rowsOf(other.Name, Object{}, there, 0, p.add)
 	}
 	if err == nil {
 		err = errors.Join(p.finish(), ctx.Err())
@@ -316,18 +351,19 @@ func (x *Index) gatherSome(ctx context.Context, dir, suffix string, fresh []stri
 	return append(slices.Clone(kept[:keep]), made), err
 }
 
-// rowsOf copies the rows of a WARC file, or of a part.
-func (x *Index) rowsOf(of string, file Object, there [2]map[string]Object, to *pair) error {
+// rowsOf shows the rows of a WARC file, or of a part: of its tables from the first on, which is 0 or 1.
+func (x *Index) rowsOf(of string, file Object, there [2]map[string]Object, first int,
+	show func(edge bool, row tables.Row) error) error {
 	from := x.b.where.Beside
 	if there[0][of].Name == "" || there[1][of].Name == "" {
-		if err := from.Read(x.b.File(file), file.Name, to.add); err != nil {
+		if err := from.Read(x.b.File(file), file.Name, show); err != nil {
 			return fmt.Errorf("%v: %s: %w", x.b, file.Name, err)
 		}
 		return nil
 	}
-	for i, t := range from.both() {
-		o := there[i][of]
-		err := eachRow(x.b.File(o), o.Size, t, func(row tables.Row) error { return to.add(i == 1, row) })
+	for i, t := range from.both()[first:] {
+		o := there[first+i][of]
+		err := eachRow(x.b.File(o), o.Size, t, func(row tables.Row) error { return show(first+i == 1, row) })
 		if err != nil {
 			return fmt.Errorf("%v: %s: %w", x.b, o.Name, err)
 		}

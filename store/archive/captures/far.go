@@ -11,6 +11,7 @@ import (
 
 	"henro/store/archive/bucket"
 	"henro/store/archive/cdxj"
+	"henro/store/report/tables"
 )
 
 // OpenBucket is Open for an archive in a bucket. The lines of WARC files that the index of the bucket does not have
@@ -66,3 +67,6 @@ func (a *Archive) AddToIndex(ctx context.Context) (bucket.Added, error) {
 	}
 	return done, err
 }
+
+// Edges shows the links of all pages of a bucket, as bucket.Beside has them.
+func (a *Archive) Edges(show func(tables.Row) error) error { return a.far.Edges(show) }

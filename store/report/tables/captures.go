@@ -70,26 +70,21 @@ func eachCapture(s *Source, q Query, fn func(Row) error) error {
 		return errors.Join(s.Lines(string(from), visit), failed)
 	}
 	grow, err := filepath.Glob(filepath.Join(s.Archive, "*"+cdxj.Suffix+warc.OpenSuffix)) // first: none is missed
-	if err != nil {
-		return fmt.Errorf("captures: %w", err)
-	}
-	files, err := warc.Files(s.Archive)
-	if errors.Is(err, fs.ErrNotExist) {
+	files, bad := warc.Files(s.Archive)
+	if errors.Is(bad, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
+	if err = errors.Join(err, bad); err != nil {
 		return fmt.Errorf("captures: %w", err)
 	}
 	var indexes []string
 	for _, file := range files {
 		indexes = append(indexes, cdxj.Path(file))
 	}
-	for _, index := range grow {
-		if !slices.Contains(indexes, strings.TrimSuffix(index, warc.OpenSuffix)) {
-			indexes = append(indexes, index)
-		}
-	}
-	for _, index := range indexes {
+	grow = slices.DeleteFunc(grow, func(index string) bool {
+		return slices.Contains(indexes, strings.TrimSuffix(index, warc.OpenSuffix))
+	})
+	for _, index := range append(indexes, grow...) {
 		err := cdxj.ScanFile(index, from, visit)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w: henro check --repair makes it", err)

@@ -205,16 +205,15 @@ func (t *Table) Column(name string) int {
 
 // Named returns the table of a name, or nil.
 func Named(name string) *Table {
-	for _, t := range Tables() {
-		if t.Name == name {
-			return t
-		}
+	all := Tables()
+	if i := slices.IndexFunc(all, func(t *Table) bool { return t.Name == name }); i >= 0 {
+		return all[i]
 	}
 	return nil
 }
 
 // ErrNoState is returned for a table that is read from a state where there is none.
-var ErrNoState = errors.New("a bucket has the table captures alone: what a crawl knows beside them is with its master")
+var ErrNoState = errors.New("a bucket has captures and links alone: what a crawl knows beside them is with its master")
 
 // Source is what the tables are read from. No process may write to the state meanwhile: it is opened for reading, or a
 // copy.
@@ -223,6 +222,8 @@ type Source struct {
 	Archive string // folder of the WARC files and their indexes; empty: there are no captures
 	// Lines shows those of an index that begin with a prefix, where captures are not in a folder; nil: they are.
 	Lines func(prefix string, visit func(line []byte) bool) error
+	// Links shows links, where there is no state; nil: there are none.
+	Links func(q Query, fn func(Row) error) error
 	// Stops calls fn for what the hosts of a partition keep of their stop lists; nil: they keep nothing.
 	Stops  func(disk *store.Partition, fn func(Stop) error) error
 	Temp   string // folder for temporary files; empty: that of the system

@@ -82,6 +82,9 @@ func valueOf(l *outlink.Outlink, from *source, column int) Value {
 func (q Query) wantsPages() bool { return q.Columns&0b11 != 0 }
 
 func eachLink(s *Source, q Query, fn func(Row) error) error {
+	if s.Links != nil {
+		return s.Links(q, fn)
+	}
 	return s.partitions(q, func(p *store.Partition) error {
 		switch {
 		case q.URL != nil:
