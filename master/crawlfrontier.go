@@ -24,7 +24,7 @@ import (
 //	                 │                             ▲                              └──► not visited: granted again
 //	                 └── no room: dropped, stays unseen
 //
-// The Partitions call Offer, Raise, Settled and Waits, the Master the rest; a lock keeps them apart. Nothing is read
+// The Partitions call Offer, Raise and Stored, the Master the rest; a lock keeps them apart. Nothing is read
 // from disk: the Partitions say what waits there after each commit that changes it.
 //
 // Invariants:
@@ -245,21 +245,19 @@ func (r *crawlFrontier) Raise(c *store.Candidate) {
 	r.policy.Raise(waits{fp, store.IDOf(c.Host)}, r.band(fp, c.Depth, c.Band))
 }
 
-// Settled implements partition.Gate.
-func (r *crawlFrontier) Settled(id store.HostID) {
+// Stored implements partition.Gate.
+func (r *crawlFrontier) Stored(accepted map[uint64]store.HostID, waiting map[store.HostID]uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h := r.hosts[id]; h != nil && h.pending > 0 {
-		h.pending--
+	for _, id := range accepted {
+		if h := r.hosts[id]; h != nil && h.pending > 0 {
+			h.pending--
+		}
 	}
-}
-
-// Waits implements partition.Gate.
-func (r *crawlFrontier) Waits(id store.HostID, urls uint64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if h := r.hosts[id]; h != nil {
-		h.waiting = int(urls)
+	for id, urls := range waiting {
+		if h := r.hosts[id]; h != nil {
+			h.waiting = int(urls)
+		}
 	}
 }
 

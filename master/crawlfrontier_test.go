@@ -35,11 +35,12 @@ func TestNothingThatWaitsIsForgotten(t *testing.T) {
 			ready, rnd, now := readyHosts{}, rand.New(rand.NewPCG(1, 2)), r.began
 			commit := func() {
 				for host, n := range written {
-					for range n {
-						r.Settled(store.IDOf(host))
+					accepted := map[uint64]store.HostID{}
+					for i := range n {
+						accepted[uint64(i)] = store.IDOf(host)
 					}
 					onDisk[host] += n
-					r.Waits(store.IDOf(host), uint64(onDisk[host]))
+					r.Stored(accepted, waiting(host, onDisk[host]))
 					if _, out := lent[host]; !out && n > 0 {
 						r.Identify(host, []string{host[:len("http://h1")]}) // h1, h10, h11 share an address
 						r.Announce(host, now, ready.put)
@@ -49,7 +50,7 @@ func TestNothingThatWaitsIsForgotten(t *testing.T) {
 			}
 			giveBack := func(host string, visits int) {
 				onDisk[host] -= min(onDisk[host], visits)
-				r.Waits(store.IDOf(host), uint64(onDisk[host]))
+				r.Stored(nil, waiting(host, onDisk[host]))
 				if rnd.IntN(4) == 0 { // more is stored until the Master hears of the end
 					commit()
 				}
@@ -242,12 +243,15 @@ func TestWhatWaitsIsGrantedAgain(t *testing.T) {
 	}
 	const other = "http://b.test"
 	r.Offer(&store.Candidate{URL: other + "/1", Host: other}, false)
-	r.Settled(store.IDOf(other))
-	r.Waits(store.IDOf(other), 1)
-	r.Waits(store.IDOf(other), 0)
+	r.Stored(map[uint64]store.HostID{1: store.IDOf(other)}, waiting(other, 1))
+	r.Stored(nil, waiting(other, 0))
 	for r.Grant(now.Add(time.Hour), ready.put) {
 	}
 	if s := r.status(); s.Waiting != 2 || s.Hosts != 1 {
 		t.Errorf("after a page was given up: %+v, want 2 that wait of one host", s)
 	}
+}
+
+func waiting(host string, urls int) map[store.HostID]uint64 {
+	return map[store.HostID]uint64{store.IDOf(host): uint64(urls)}
 }

@@ -2,7 +2,6 @@ package partition
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -58,23 +57,17 @@ func (p *Partition) loadPages(ctx actor.Context, m *protocol.PagesAsked) {
 	if err == nil && m.Known > 0 {
 		answer.Known, answer.Whole, err = p.disk.Seen.Host(id, m.Known)
 	}
-	if err == nil {
-		answer.Due, err = p.due.entries(p.disk, id, 0, m.Due)
-		answer.DueCount = p.due.count(id)
-	}
 	floor.Need(err, "load pages of %s", m.Host)
+	answer.Due = p.readLine(ctx, m.Host, 0, m.Due)
+	answer.DueCount = p.due.count(id)
 	if p.steering.Ranks != nil && len(answer.Entries) > m.Limit {
 		answer.Entries = p.steering.best(answer.Entries, m.Limit)
 	}
 	if m.Notes != nil {
-		if answer.Notes, err = pageNotes(p.disk, m.Host, m.Notes, answer.Entries, answer.Due); err != nil {
-			panic(err)
-		}
+		answer.Notes, err = pageNotes(p.disk, m.Host, m.Notes, answer.Entries, answer.Due)
+		floor.Need(err, "load notes of pages of %s", m.Host)
 	}
 	ctx.Respond(answer)
-	if p.due.room() {
-		ctx.Send(ctx.Self(), &openDue{})
-	}
 }
 
 // best returns the entries of the best bands as of now, those to be tried again last. Within a band they keep their
@@ -102,11 +95,10 @@ func (p *Partition) loadEntries(ctx actor.Context, m *protocol.EntriesAsked) {
 	answer := &protocol.EntriesLoaded{}
 	for _, position := range m.Positions {
 		entry, err := p.disk.Pages.At(position)
-		switch {
-		case err == nil:
+		if err == nil {
 			answer.Entries = append(answer.Entries, entry)
-		case errors.Is(err, store.ErrCorrupt):
-			panic(fmt.Errorf("load an entry: %w", err))
+		} else if errors.Is(err, store.ErrCorrupt) {
+			floor.Need(err, "load an entry")
 		}
 	}
 	ctx.Respond(answer)
@@ -143,9 +135,8 @@ func (p *Partition) reportQuiet(ctx actor.Context, m *protocol.QuietAsked) {
 		Commits: p.commits, Totals: p.totals.Clone(), Due: p.due.waiting + len(p.round.retrying)}
 	if m.Requisites {
 		var err error
-		if answer.Requisites, err = p.disk.Fresh.HasRequisite(); err != nil {
-			panic(fmt.Errorf("look for a requisite that waits: %w", err))
-		}
+		answer.Requisites, err = p.disk.Fresh.HasRequisite()
+		floor.Need(err, "look for a requisite that waits")
 	}
 	ctx.Respond(answer)
 }

@@ -1,8 +1,6 @@
 package partition
 
 import (
-	"fmt"
-
 	"henro/store"
 	"henro/store/fingerprint"
 )
@@ -23,14 +21,11 @@ const (
 // restoreBands reads what waits. Pages that are tried again do not rise: they would be tried too soon.
 func restoreBands(disk *store.Partition) (*bands, error) {
 	b := &bands{make([]uint64, bandsKept)}
-	if err := disk.EachWaiting(hostBatch, func(_ *store.HostRecord, page *store.Page) {
+	return b, disk.EachWaiting(hostBatch, func(_ *store.HostRecord, page *store.Page) {
 		if page.Attempts == 0 {
 			b.note(page.URL, page.Band)
 		}
-	}); err != nil {
-		return nil, fmt.Errorf("read the priorities of waiting URLs: %w", err)
-	}
-	return b, nil
+	})
 }
 
 // note notes the band of a URL.

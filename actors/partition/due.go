@@ -2,7 +2,6 @@ package partition
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -13,87 +12,78 @@ import (
 	"henro/store"
 )
 
-// openDue says that slots may have opened, or have to be split. asked: pages that are to be visited now were put into
-// the first slot that was not read.
-type openDue struct{ asked bool }
-
-// openDue puts the pages of slots that have opened into the lines of their hosts, as far as there is room, and tells
-// the Hosts. Every commit splits coarse slots that have come near; if no commit is on its way, one is made for that.
-func (p *Partition) openDue(ctx actor.Context, asked bool) {
-	d, now, more := &p.due, floor.Now(), false
-	if d.open(now, asked) {
-		entries, after, err := p.disk.Due(d.until, d.after, dueBatch)
-		floor.Need(err, "read due pages")
-		more = len(entries) == dueBatch
-		d.read(slices.DeleteFunc(entries, func(e store.Entry) bool { return p.round.passesOver(&e.Page) }), after)
-	}
-	for host := range d.grown {
-		ctx.Send(p.hosts, &protocol.HostDue{Host: host, Count: d.count(store.IDOf(host))})
-	}
-	clear(d.grown)
-	switch {
-	case more:
-		ctx.Send(ctx.Self(), &openDue{}) // behind what is in the mailbox already
-	case !d.full && p.group.Idle():
-		p.group.By(ctx, time.Now()) // settle goes on with awaitDue
-	default:
-		p.awaitDue(ctx)
-	}
+// tellDue tells the lines a fact, and does what follows.
+func (p *Partition) tellDue(ctx actor.Context, fact any) {
+	p.carry(ctx, p.due.Updated(floor.Now(), fact))
 }
 
-// awaitDue sets the clock for the next slot to open or to be split.
-func (p *Partition) awaitDue(ctx actor.Context) {
-	var next time.Time
-	if p.due.begun && !p.due.full {
-		var err error
-		if next, err = p.disk.Pages.NextDue(p.due.after); err != nil {
-			panic(fmt.Errorf("read the next due time: %w", err))
+// carry does what the lines of due pages and the outbox say.
+func (p *Partition) carry(ctx actor.Context, effects []any) {
+	for _, effect := range effects {
+		switch m := effect.(type) {
+		case *dueWanted:
+			entries, after, err := p.disk.Due(p.due.until, p.due.after, dueBatch)
+			floor.Need(err, "read due pages")
+			more := len(entries) == dueBatch
+			entries = slices.DeleteFunc(entries, func(e store.Entry) bool { return p.round.passesOver(&e.Page) })
+			p.tellDue(ctx, &dueRead{entries, after, more})
+		case *protocol.HostDue:
+			ctx.Send(p.hosts, m)
+		case *openDue:
+			ctx.Send(ctx.Self(), m)
+		case *splitWanted:
+			if p.group.Idle() {
+				p.group.By(ctx, time.Now())
+			}
+		case *dueLater:
+			p.dueClock.After(ctx, m.wait, &openDue{})
+		case *parcelsWanted:
+			parcels, err := p.disk.Outbox.Within(parcelBatch, parcelBytes)
+			floor.Need(err, "send parcels")
+			p.carry(ctx, p.intake.outbox.Updated(parcels))
+		case *protocol.CandidatesSent:
+			ctx.Request(p.peers[m.Parcels[0].Partition], m)
+		case *protocol.CandidatesStored:
+			for i := range m.Parcels {
+				p.group.Next.Sent(m.Parcels[i].Key)
+			}
+			p.group.Next.answer(ctx.Self(), &parcelsForgotten{})
+			p.wrote(ctx, nil, sharing)
 		}
-	}
-	if wait, ok := p.due.wait(floor.Now(), next); ok {
-		p.dueClock.After(ctx, wait, &openDue{})
 	}
 }
 
 // giveOverflow reads the pages behind the first m.Keep of a line. They stay in the line until a commit has moved them,
 // as the Host may fail.
 func (p *Partition) giveOverflow(ctx actor.Context, m *protocol.OverflowAsked) {
-	entries, err := p.due.entries(p.disk, store.IDOf(m.Host), m.Keep, m.Limit)
-	floor.Need(err, "read due pages of %s", m.Host)
-	ctx.Respond(&protocol.OverflowLoaded{Entries: entries})
-	if p.due.room() {
-		ctx.Send(ctx.Self(), &openDue{})
-	}
+	ctx.Respond(&protocol.OverflowLoaded{Entries: p.readLine(ctx, m.Host, m.Keep, m.Limit)})
 }
 
-// entries reads, in one transaction, up to limit pages of a line that are still due, behind the first of them. Pages
+// readLine reads, in one transaction, up to limit pages of a line that are still due, behind the first of them. Pages
 // found to be due no more leave the line; behind the place where reading stops there may be others.
-func (d *dueLines) entries(disk *store.Partition, id store.HostID, first, limit int) (entries []store.Entry,
-	err error) {
-	line := d.lines[id]
+func (p *Partition) readLine(ctx actor.Context, host string, first, limit int) (entries []store.Entry) {
+	read := &lineRead{host: store.IDOf(host)}
+	line := p.due.lines[read.host]
 	if len(line) == 0 || limit <= 0 {
-		return nil, nil
+		return nil
 	}
 	entries = make([]store.Entry, 0, max(0, min(limit, len(line)-first)))
-	live, n := line[:0], 0
-	err = disk.Snapshot(func(disk *store.Partition) error {
-		for ; n < len(line) && len(entries) < limit; n++ {
-			entry, err := disk.Pages.At(line[n])
+	err := p.disk.Snapshot(func(disk *store.Partition) error {
+		for ; read.read < len(line) && len(entries) < limit; read.read++ {
+			entry, err := disk.Pages.At(line[read.read])
 			if errors.Is(err, store.ErrNotFound) {
 				continue
 			}
 			if err != nil {
 				return err
 			}
-			if live = append(live, line[n]); len(live) > first {
+			if read.live = append(read.live, line[read.read]); len(read.live) > first {
 				entries = append(entries, entry)
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	d.keep(id, append(live, line[n:]...))
-	return entries, nil
+	floor.Need(err, "read due pages of %s", host)
+	p.tellDue(ctx, read)
+	return entries
 }

@@ -14,10 +14,9 @@ type Gate interface {
 	Offer(c *store.Candidate, seed bool) Offered
 	// Raise reports that a better link leads to a URL that may wait.
 	Raise(c *store.Candidate)
-	// Settled reports that an accepted URL is on disk, or never will be.
-	Settled(host store.HostID)
-	// Waits reports how many URLs of a host wait on disk, each time after that has changed.
-	Waits(host store.HostID, urls uint64)
+	// Stored reports after a commit which accepted URLs, by their hosts, are on disk or never will be, and how many
+	// URLs of a host wait there now where that has changed.
+	Stored(accepted map[uint64]store.HostID, waiting map[store.HostID]uint64)
 }
 
 // Offered is what became of an offer.

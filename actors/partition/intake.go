@@ -1,8 +1,7 @@
 package partition
 
 import (
-	"fmt"
-
+	"henro/actors/floor"
 	"henro/actors/groupcommit"
 	"henro/actors/protocol"
 	"henro/messages/outlink"
@@ -38,7 +37,7 @@ func (i *intake) take(candidates []store.Candidate, seeds bool) (known map[strin
 					known[c.URL] = outlink.Hint{}
 				}
 			}
-		case i.outbox.found(c):
+		case i.outbox.lacks(c):
 			foreign[owner] = append(foreign[owner], *c)
 		}
 	}
@@ -61,7 +60,7 @@ func (i *intake) lacking(owner *store.Partition, candidates []store.Candidate) [
 			i.bands.note(candidates[n].URL, candidates[n].Band)
 		}
 		if held[n] && (i.bands == nil || !i.bands.sends(&candidates[n], owner)) {
-			i.outbox.add(&candidates[n])
+			i.outbox.Updated(&candidates[n])
 		} else {
 			lacking = append(lacking, candidates[n])
 		}
@@ -87,7 +86,8 @@ func (i *intake) visited(v *store.Visited) {
 // admit adds a candidate to the batch, unless this batch or one before has the URL with as much depth left: most links
 // lead to pages that other links of the same minute lead to, and a batch full of them has few visits.
 func (i *intake) admit(c *store.Candidate, seed bool) {
-	if i.outbox.again || i.outbox.add(c) {
+	if i.outbox.lacks(c) {
+		i.outbox.Updated(c)
 		i.admitFirst(*c, seed)
 	}
 }
@@ -145,8 +145,6 @@ func (i *intake) pass(c *store.Candidate, seed bool) bool {
 // known reports whether a URL is known on disk.
 func (i *intake) known(c *store.Candidate) bool {
 	_, _, known, err := i.all[i.index].Seen.Get(c.URL)
-	if err != nil {
-		panic(fmt.Errorf("look for %s: %w", c.URL, err))
-	}
+	floor.Need(err, "look whether a URL is known")
 	return known
 }

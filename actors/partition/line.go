@@ -1,9 +1,11 @@
 package partition
 
 import (
+	"maps"
 	"slices"
 	"time"
 
+	"henro/actors/protocol"
 	"henro/messages/weburl"
 	"henro/store"
 )
@@ -25,7 +27,8 @@ const (
 // or done twice after a crash: a page leaves its line when it is found to be ended, and after a restart the lines are
 // read again.
 //
-// They are a value: the Partition reads, when they say so. So they have a script: testdata/due.script.
+// They are a value: Updated takes a fact at a moment and returns what is to be done then, and the Partition reads. So
+// they have a script: testdata/due.script.
 //
 // Invariant: waiting is the sum of the lengths of all lines and of those held back, and at most ahead + dueBatch.
 type dueLines struct {
@@ -48,10 +51,70 @@ type heldPage struct {
 	position store.Position
 }
 
-func newDueLines(ahead int) dueLines {
-	d := dueLines{ahead: ahead}
-	d.reset()
-	return d
+// What dueLines are told, beside WaitingHostsAsked, since the Hosts are there then, and RoundBegun, when pages that
+// were passed over are due.
+type (
+	// openDue says that slots may have opened, or have to be split. asked: pages that are to be visited now were put
+	// into the first slot that was not read.
+	openDue struct{ asked bool }
+	// dueRead answers dueWanted. more: there are others behind after.
+	dueRead struct {
+		entries []store.Entry
+		after   store.Position
+		more    bool
+	}
+	// slotNext says, after a commit, when the next slot opens, or is to be split; zero: there is none.
+	slotNext struct{ at time.Time }
+	// lineRead says which of the first pages of a line, as many as were read, are still due. The others leave it, and
+	// the first room that is made so has reading go on.
+	lineRead struct {
+		host store.HostID
+		read int
+		live []store.Position
+	}
+)
+
+// What dueLines say, beside HostDue, and openDue, which comes back to them behind what is in the mailbox already.
+type (
+	// dueWanted asks for dueRead: pages of slots that open until then, behind after.
+	dueWanted struct{}
+	// splitWanted asks for a commit, which splits slots, if none is on its way. slotNext follows it.
+	splitWanted struct{}
+	// dueLater has openDue come later.
+	dueLater struct{ wait time.Duration }
+)
+
+// Updated takes a fact at a moment, and returns what is to be done then.
+func (d *dueLines) Updated(now time.Time, fact any) []any {
+	switch m := fact.(type) {
+	case *protocol.WaitingHostsAsked:
+		if !d.begun {
+			d.begun = true
+			return d.open(now, false)
+		}
+	case *openDue:
+		if d.begun {
+			return d.open(now, m.asked)
+		}
+	case *dueRead:
+		return d.take(m)
+	case *slotNext:
+		return d.wait(now, m.at)
+	case *lineRead:
+		line := d.lines[m.host]
+		left := slices.Replace(line, 0, m.read, m.live...)
+		d.waiting -= len(line) - len(left)
+		if d.lines[m.host] = left; len(left) == 0 {
+			delete(d.lines, m.host)
+		}
+		if d.full && d.waiting < d.ahead {
+			d.full = false
+			return []any{&openDue{}}
+		}
+	case *protocol.RoundBegun:
+		d.reset()
+	}
+	return nil
 }
 
 func (d *dueLines) count(id store.HostID) int { return len(d.lines[id]) }
@@ -62,9 +125,8 @@ func (d *dueLines) reset() {
 	d.grown = map[string]struct{}{}
 }
 
-// open brings pages that were held back and are due into their lines, and reports whether there is room to read more:
-// slots up to until, behind after. asked is that of the message openDue.
-func (d *dueLines) open(now time.Time, asked bool) bool {
+// open brings pages that were held back and are due into their lines, and asks for more if there is room.
+func (d *dueLines) open(now time.Time, asked bool) []any {
 	if now.Before(d.readAt) { // the clock was set back: what was read is not due yet
 		d.reset()
 		d.until = time.Time{}
@@ -76,7 +138,7 @@ func (d *dueLines) open(now time.Time, asked bool) bool {
 	}
 	d.held = slices.Delete(d.held, 0, due)
 	if d.full = d.waiting >= d.ahead; d.full {
-		return false
+		return append(d.tell(), d.wait(now, time.Time{})...)
 	}
 	if until := now.Add(dueEarly).Truncate(time.Minute); until.After(d.until) {
 		d.until = until
@@ -84,7 +146,7 @@ func (d *dueLines) open(now time.Time, asked bool) bool {
 	if next := d.until.Add(time.Minute); asked && !next.After(now.Add(dueEarliest)) {
 		d.until = next
 	}
-	return true
+	return []any{&dueWanted{}}
 }
 
 func (d *dueLines) put(host string, position store.Position) {
@@ -93,47 +155,44 @@ func (d *dueLines) put(host string, position store.Position) {
 	d.grown[host] = struct{}{}
 }
 
-// read takes in the pages that were read; the next ones are behind after.
-func (d *dueLines) read(entries []store.Entry, after store.Position) {
-	d.after = after
-	d.waiting += len(entries)
-	for i := range entries {
-		host := weburl.HostOf(entries[i].Page.URL)
-		if next := entries[i].Page.Next; next.After(d.readAt) {
-			d.held = append(d.held, heldPage{next, host, entries[i].Position})
+// tell tells the Hosts whose lines have grown.
+func (d *dueLines) tell() (effects []any) {
+	for _, host := range slices.Sorted(maps.Keys(d.grown)) {
+		effects = append(effects, &protocol.HostDue{Host: host, Count: d.count(store.IDOf(host))})
+	}
+	clear(d.grown)
+	return effects
+}
+
+func (d *dueLines) take(m *dueRead) []any {
+	d.after = m.after
+	d.waiting += len(m.entries)
+	for i := range m.entries {
+		host := weburl.HostOf(m.entries[i].Page.URL)
+		if next := m.entries[i].Page.Next; next.After(d.readAt) {
+			d.held = append(d.held, heldPage{next, host, m.entries[i].Position})
 		} else {
-			d.put(host, entries[i].Position)
+			d.put(host, m.entries[i].Position)
 		}
 	}
 	slices.SortStableFunc(d.held, func(a, b heldPage) int { return a.at.Compare(b.at) })
+	if m.more {
+		return append(d.tell(), &openDue{})
+	}
+	return append(d.tell(), &splitWanted{})
 }
 
-// wait is how long open need not be called; ok is false when it is called as soon as a line gets shorter. next is when
-// the next slot opens, or is to be split; zero: there is none.
-func (d *dueLines) wait(now, next time.Time) (wait time.Duration, ok bool) {
-	wait = dueLook
+// wait says how long nothing opens. Lines that are full, with nothing held back, wait for room.
+func (d *dueLines) wait(now, next time.Time) []any {
+	if !d.begun || d.full && len(d.held) == 0 {
+		return nil
+	}
+	wait := dueLook
 	if !d.full && !next.IsZero() {
 		wait = min(max(next.Add(-dueEarly).Sub(now), dueRespite), wait)
 	}
 	if len(d.held) > 0 {
 		wait = min(wait, max(0, d.held[0].at.Sub(now)))
 	}
-	return wait, d.begun && (!d.full || len(d.held) > 0)
-}
-
-// room reports once that a line which has become shorter leaves room to read on.
-func (d *dueLines) room() bool {
-	room := d.full && d.waiting < d.ahead
-	d.full = d.full && !room
-	return room
-}
-
-// keep shortens a line to the positions in live, which is a part of the line's own memory.
-func (d *dueLines) keep(id store.HostID, live []store.Position) {
-	line := d.lines[id]
-	d.waiting -= len(line) - len(live)
-	clear(line[len(live):])
-	if d.lines[id] = live; len(live) == 0 {
-		delete(d.lines, id)
-	}
+	return []any{&dueLater{wait}}
 }

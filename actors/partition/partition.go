@@ -19,10 +19,7 @@ import (
 	"henro/store"
 )
 
-type (
-	peers            struct{ pids []*actor.PID }
-	parcelsForgotten struct{} // parcels that were sent are out of the outbox on disk
-)
+type peers struct{ pids []*actor.PID }
 
 // Options say when what was written goes to disk.
 type Options struct {
@@ -157,7 +154,7 @@ func (p *Partition) Receive(ctx actor.Context) {
 	case *peers:
 		p.peers = m.pids
 		p.restoreSweeps(ctx)
-		p.deliver(ctx)
+		p.carry(ctx, p.intake.outbox.Updated(&p.stats))
 		p.relax(ctx)
 	case *protocol.Write:
 		p.write(ctx, m)
@@ -173,11 +170,8 @@ func (p *Partition) Receive(ctx actor.Context) {
 		}
 	case *protocol.CandidatesSent:
 		p.takeParcels(ctx, m.Parcels)
-	case *protocol.CandidatesStored:
-		p.forgetParcels(ctx, m.Parcels)
-	case *parcelsForgotten:
-		p.intake.outbox.cleared()
-		p.deliver(ctx)
+	case *protocol.CandidatesStored, *parcelsForgotten:
+		p.carry(ctx, p.intake.outbox.Updated(m))
 	case *protocol.PagesFound:
 		p.bringForward(ctx, m)
 	case *protocol.RoundBegun:
@@ -200,20 +194,15 @@ func (p *Partition) Receive(ctx actor.Context) {
 		p.loadEntries(ctx, m)
 	case *protocol.WaitingHostsAsked:
 		p.listHosts(ctx, m)
-		if p.o.DueAhead > 0 && !p.due.begun { // the Hosts are there to be told
-			p.due.begun = true
-			p.openDue(ctx, false)
-		}
+		p.tellDue(ctx, m)
 	case *openDue:
-		p.openDue(ctx, m.asked)
+		p.tellDue(ctx, m)
 	case *protocol.OverflowAsked:
 		p.giveOverflow(ctx, m)
 	case *protocol.QuietAsked:
 		p.reportQuiet(ctx, m)
 	case *protocol.WaitingDoubted:
-		if err := p.disk.Fresh.Check(); err != nil {
-			panic(err)
-		}
+		floor.Need(p.disk.Fresh.Check(), "check what waits")
 	default:
 		floor.Unhandled(ctx, p.log)
 	}
@@ -232,7 +221,8 @@ func totalsOf(disk *store.Partition) (totals protocol.Totals, err error) {
 }
 
 func (p *Partition) start(ctx actor.Context) {
-	p.due = newDueLines(p.o.DueAhead)
+	p.due = dueLines{ahead: p.o.DueAhead}
+	p.due.reset()
 	p.intake = intake{steering: &p.steering, index: p.index, all: p.state.Partitions, group: &p.group,
 		totals: &p.totals, outbox: newOutbox(p.state.PartitionOf, p.steering.Gate != nil || p.steering.Rising)}
 	p.round = round{on: p.o.Rounds, retrying: map[string]struct{}{}}
@@ -243,9 +233,8 @@ func (p *Partition) start(ctx actor.Context) {
 	}
 	floor.Need(err, "read the statistics")
 	if p.steering.Rising {
-		if p.intake.bands, err = restoreBands(p.disk); err != nil {
-			panic(err)
-		}
+		p.intake.bands, err = restoreBands(p.disk)
+		floor.Need(err, "read the priorities of waiting URLs")
 	}
 	leases, err := p.disk.Leases.All()
 	floor.Need(err, "read the leases")
@@ -382,8 +371,7 @@ func (p *Partition) giveUpDamaged(ctx actor.Context) {
 // bringForward has known pages visited now: a person has asked for them.
 func (p *Partition) bringForward(ctx actor.Context, m *protocol.PagesFound) {
 	moved := false
-	for i := range m.Entries {
-		entry := m.Entries[i]
+	for _, entry := range m.Entries {
 		if now := floor.Now(); entry.Page.Next.IsZero() || entry.Page.Next.After(now) {
 			entry.Page.Next = now
 			p.group.Next.Move(entry.Position, entry.Page)
@@ -391,19 +379,9 @@ func (p *Partition) bringForward(ctx actor.Context, m *protocol.PagesFound) {
 			moved = true
 		}
 	}
-	if moved && p.due.begun {
+	if moved {
 		p.group.Next.answer(ctx.Self(), &openDue{asked: true})
 	}
-}
-
-// forgetParcels removes parcels from the outbox that their owner has stored.
-func (p *Partition) forgetParcels(ctx actor.Context, parcels []store.Parcel) {
-	p.intake.outbox.delivered(parcels)
-	for i := range parcels {
-		p.group.Next.Sent(parcels[i].Key)
-	}
-	p.group.Next.answer(ctx.Self(), &parcelsForgotten{})
-	p.wrote(ctx, nil, sharing)
 }
 
 // haste says how soon a write is to be committed.
@@ -494,13 +472,8 @@ func (p *Partition) settle(ctx actor.Context) {
 		ctx.Send(p.owner, &protocol.StoreResumed{Partition: p.index})
 	}
 	p.commits++
-	for _, host := range t.accepted {
-		p.steering.Gate.Settled(host)
-	}
 	if p.steering.Gate != nil {
-		for host, urls := range t.outcome.Waiting {
-			p.steering.Gate.Waits(host, urls)
-		}
+		p.steering.Gate.Stored(t.accepted, t.outcome.Waiting)
 	}
 	if stats, err := p.disk.Stats(); err == nil {
 		p.stats = stats
@@ -523,23 +496,12 @@ func (p *Partition) settle(ctx actor.Context) {
 		}
 		ctx.Send(p.hosts, grew)
 	}
-	p.deliver(ctx)
+	p.carry(ctx, p.intake.outbox.Updated(&p.stats))
 	p.relax(ctx)
-	p.awaitDue(ctx)
-}
-
-// deliver sends the oldest parcels of the outbox to their owners.
-func (p *Partition) deliver(ctx actor.Context) {
-	if p.intake.outbox.sending > 0 || p.peers == nil || p.stats.Parcels == 0 {
-		return
-	}
-	parcels, err := p.disk.Outbox.Within(parcelBatch, parcelBytes)
-	floor.Need(err, "send parcels")
-	to := p.intake.outbox.post(parcels)
-	for owner, peer := range p.peers {
-		if len(to[owner]) > 0 {
-			ctx.Request(peer, &protocol.CandidatesSent{Parcels: to[owner]})
-		}
+	if p.due.begun && !p.due.full {
+		next, err := p.disk.Pages.NextDue(p.due.after)
+		floor.Need(err, "read the next due time")
+		p.tellDue(ctx, &slotNext{next})
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // interrupted goes on with those that are left.
 func (p *Partition) beginRound(ctx actor.Context, m *protocol.RoundBegun) {
 	p.round.begun, p.round.retrying = m.At, map[string]struct{}{}
-	p.due.reset() // pages that were passed over are due now
+	p.tellDue(ctx, m)
 	now := floor.Now()
 	p.sweep(ctx, &protocol.Sweep{Moves: func(page *store.Page) bool { return inRound(page, m.At, now) }})
 }

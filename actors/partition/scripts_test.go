@@ -2,13 +2,13 @@ package partition
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"henro/actors/protocol"
 	"henro/messages/scripttest"
 	"henro/messages/weburl"
 	"henro/store"
@@ -17,25 +17,27 @@ import (
 // The commands of the scripts. The number of a partition is the last letter of the name of a host.
 //
 //	outbox [again]                     a new one
-//	found URL [LEFT]                   links left to follow
-//	add URL [LEFT]                     by a batch
-//	post PARTITION…                    the parcels on disk, by their owners
-//	delivered URL [LEFT]               in a parcel      cleared
+//	found URL [LEFT]                   links left to follow: does its owner lack it?
+//	batch URL [LEFT]                   has it
+//	committed PARCELS                  are on disk then
+//	parcels PARTITION…                 the oldest on disk, by their owners
+//	stored URL [LEFT]                  by the owner of its parcel
+//	forgotten                          the parcels of one message
 //
-//	lines AHEAD                        new ones, which the Hosts listen to
+//	lines AHEAD                        new ones
+//	hosts                              are there
 //	at MOMENT                          since the start of the script
 //	open [asked]                       slots, at that moment
-//	read [URL@MOMENT…]                 what open asked for
-//	ended URL N                        the first so many of the line of that host
-//	room                               is there to read on?
-//	reset                              for a new round
-//	wait [MOMENT]                      the next slot opens then
+//	read [more] [URL@MOMENT…]          what was wanted; more: there are others
+//	line URL N [LIVE]                  of that host: so many were read, of which the last LIVE are due
+//	again                              a round begins
+//	next [MOMENT]                      a commit is over, and the next slot opens then
 //
 //	round [MOMENT]                     begins; without a moment: the crawl does not go in rounds
 //	due URL [MOMENT]                   when it was visited last
 //	visited URL [MOMENT] [again]       it failed, and is tried again
 //
-// What follows is what comes out of the commands, and how many messages with parcels are under way, and pages in line,
+// What follows is the effects of the commands, and how many messages with parcels are under way, and pages in line,
 // or that the round waits for.
 func TestScripts(t *testing.T) {
 	scripttest.Play(t, func(said *strings.Builder) (func([]string) error, func()) {
@@ -43,10 +45,10 @@ func TestScripts(t *testing.T) {
 		return p.play, func() {
 			if p.round.retrying != nil {
 				p.say("%d are tried again", len(p.round.retrying))
-			} else if p.lines.begun {
+			} else if p.lines.lines != nil {
 				p.say("%d waiting, %d of them held back", p.lines.waiting, len(p.lines.held))
 			} else {
-				p.say("%d under way", p.outbox.sending)
+				p.say("%d messages under way", p.outbox.sending)
 			}
 		}
 	})
@@ -91,24 +93,22 @@ func (p *player) play(words []string) error {
 		p.outbox = newOutbox(p.partitionOf, len(words) > 1)
 	case "found":
 		owner := p.outbox.ownerOf(c.Host)
-		p.say("%s of %d: lacking %v, asked for %d hosts", c.URL, owner, p.outbox.found(&c), p.asked)
-	case "add":
-		p.say("%s: lacked %v", c.URL, p.outbox.add(&c))
-	case "post":
+		p.say("%s of %d: lacks it %v, asked for %d hosts", c.URL, owner, p.outbox.lacks(&c), p.asked)
+	case "batch":
+		p.effects(p.outbox.Updated(&c))
+	case "committed":
+		p.effects(p.outbox.Updated(&store.Stats{Parcels: uint64(number(1))}))
+	case "parcels":
 		var parcels []store.Parcel
 		for i := range words[1:] {
 			parcels = append(parcels, store.Parcel{Partition: number(i + 1), Key: []byte{byte(i)}})
 		}
-		to := p.outbox.post(parcels)
-		for owner := range 10 {
-			for _, parcel := range to[owner] {
-				p.say("parcel %d to %d", parcel.Key[0], owner)
-			}
-		}
-	case "delivered":
-		p.outbox.delivered([]store.Parcel{{Candidates: []store.Candidate{c}}})
-	case "cleared":
-		p.outbox.cleared()
+		p.effects(p.outbox.Updated(parcels))
+	case "stored":
+		p.effects(p.outbox.Updated(&protocol.CandidatesStored{
+			Parcels: []store.Parcel{{Key: []byte{7}, Candidates: []store.Candidate{c}}}}))
+	case "forgotten":
+		p.effects(p.outbox.Updated(&parcelsForgotten{}))
 	default:
 		return p.playLines(words)
 	}
@@ -127,37 +127,44 @@ func (p *player) playLines(words []string) error {
 	switch words[0] {
 	case "lines":
 		ahead, err := strconv.Atoi(last)
-		p.lines, p.now = newDueLines(ahead), begun
-		p.lines.begun = true
+		p.lines, p.now = dueLines{ahead: ahead}, begun
+		p.lines.reset()
 		return err
+	case "hosts":
+		p.tellDue(&protocol.WaitingHostsAsked{})
 	case "at":
 		p.now = moment(last)
 	case "open":
-		if p.lines.open(p.now, last == "asked") {
-			p.say("reads slots until %v, behind %v", p.lines.until.Sub(begun), p.lines.after)
-		}
-		p.sayGrown()
+		p.tellDue(&openDue{asked: last == "asked"})
 	case "read":
-		var entries []store.Entry
+		m := &dueRead{}
 		for _, word := range words[1:] {
+			if word == "more" {
+				m.more = true
+				continue
+			}
 			p.read++
 			url, at, _ := strings.Cut(word, "@")
-			entries = append(entries, store.Entry{Page: store.Page{URL: url, Next: moment(at)},
+			m.entries = append(m.entries, store.Entry{Page: store.Page{URL: url, Next: moment(at)},
 				Position: store.Position{p.read}})
 		}
-		p.lines.read(entries, store.Position{p.read})
-		p.sayGrown()
-	case "ended":
-		id := store.IDOf(weburl.HostOf(words[1]))
-		n, err := strconv.Atoi(last)
-		line := p.lines.lines[id]
-		p.lines.keep(id, append(line[:0], line[n:]...))
-		p.say("%d left in line: %v", p.lines.count(id), p.lines.lines[id])
+		m.after = store.Position{p.read}
+		p.tellDue(m)
+	case "line":
+		m := &lineRead{host: store.IDOf(weburl.HostOf(words[1]))}
+		var err error
+		m.read, err = strconv.Atoi(words[2])
+		if len(words) > 3 {
+			live, _ := strconv.Atoi(last)
+			m.live = slices.Clone(p.lines.lines[m.host][m.read-live : m.read])
+		}
+		p.tellDue(m)
+		p.say("left in line: %v", p.lines.lines[m.host])
 		return err
-	case "room":
-		p.say("room: %v", p.lines.room())
-	case "reset":
-		p.lines.reset()
+	case "again":
+		p.tellDue(&protocol.RoundBegun{})
+	case "next":
+		p.tellDue(&slotNext{moment(last)})
 	case "round":
 		p.round = round{on: len(words) > 1, begun: moment(last), retrying: map[string]struct{}{}}
 	case "due":
@@ -168,21 +175,37 @@ func (p *player) playLines(words []string) error {
 			v.Page.LastVisit = moment(words[2])
 		}
 		p.round.visited(v)
-	case "wait":
-		if wait, ok := p.lines.wait(p.now, moment(last)); ok {
-			p.say("opens again in %v", wait)
-		} else {
-			p.say("waits for room")
-		}
 	default:
 		return fmt.Errorf("no such command")
 	}
 	return nil
 }
 
-func (p *player) sayGrown() {
-	for _, host := range slices.Sorted(maps.Keys(p.lines.grown)) {
-		p.say("%s: %d in line", host, p.lines.count(store.IDOf(host)))
+func (p *player) tellDue(fact any) { p.effects(p.lines.Updated(p.now, fact)) }
+
+func (p *player) effects(effects []any) {
+	for _, effect := range effects {
+		switch m := effect.(type) {
+		case *dueWanted:
+			p.say("read slots until %v, behind %v", p.lines.until.Sub(begun), p.lines.after)
+		case *protocol.HostDue:
+			p.say("%s: %d in line", m.Host, m.Count)
+		case *openDue:
+			p.say("open, soon")
+		case *splitWanted:
+			p.say("split slots")
+		case *dueLater:
+			p.say("open in %v", m.wait)
+		case *parcelsWanted:
+			p.say("read parcels")
+		case *protocol.CandidatesSent:
+			for _, parcel := range m.Parcels {
+				p.say("send parcel %d to %d", parcel.Key[0], parcel.Partition)
+			}
+		case *protocol.CandidatesStored:
+			p.say("forget parcel %d", m.Parcels[0].Key[0])
+		default:
+			p.say("%T", m)
+		}
 	}
-	clear(p.lines.grown)
 }

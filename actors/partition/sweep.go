@@ -64,21 +64,18 @@ func (p *Partition) endSweep(ctx actor.Context, m *sweepOver) {
 		p.wrote(ctx, nil, urgent)
 		ctx.Send(p.hosts, &protocol.ToHost{Host: m.order.Host, Message: &protocol.PagesRevived{Count: m.renewed}})
 	}
-	if p.due.begun {
-		p.openDue(ctx, true)
-	}
+	p.tellDue(ctx, &openDue{asked: true})
 }
 
 // restoreSweeps begins the sweeps again that the last run has not ended.
 func (p *Partition) restoreSweeps(ctx actor.Context) {
 	var orders []*protocol.Sweep
-	if err := p.disk.Metas.Each("revive/", func(meta string, host []byte) error {
+	err := p.disk.Metas.Each("revive/", func(meta string, host []byte) error {
 		_, says, _ := strings.Cut(strings.TrimPrefix(meta, "revive/"), "/")
 		orders = append(orders, &protocol.Sweep{Host: string(host), Says: says})
 		return nil
-	}); err != nil {
-		panic(fmt.Errorf("read of which hosts pages are to wait again: %w", err))
-	}
+	})
+	floor.Need(err, "read of which hosts pages are to wait again")
 	for _, order := range orders {
 		p.sweep(ctx, order)
 	}

@@ -22,9 +22,12 @@ func (r *roomy) Offer(c *store.Candidate, _ bool) partition.Offered {
 	r.before(c)
 	return partition.Offered{}
 }
-func (r *roomy) Raise(*store.Candidate)            {}
-func (r *roomy) Settled(store.HostID)              {}
-func (r *roomy) Waits(_ store.HostID, urls uint64) { r.heard = append(r.heard, urls) }
+func (r *roomy) Raise(*store.Candidate) {}
+func (r *roomy) Stored(_ map[uint64]store.HostID, waiting map[store.HostID]uint64) {
+	for _, urls := range waiting {
+		r.heard = append(r.heard, urls)
+	}
+}
 
 // The gate hears how many URLs of a host wait after each commit that changes it, and also after one that finds on disk
 // what it was to store: it was stored by a commit that was said to have failed.
