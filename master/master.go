@@ -211,9 +211,7 @@ func (m *Master) start(ctx actor.Context) {
 		m.o.Partition.DueAhead = 0
 	}
 	steering, err := m.steer(ctx)
-	if err != nil {
-		panic(err)
-	}
+	floor.Need(err, "begin the crawl")
 	m.hosts = floor.SpawnAs(ctx, hosts.Props(m.o.Hosts, ctx.Self(), m.log), "hosts")
 	for i := range m.state.Partitions {
 		m.partitions = append(m.partitions, floor.SpawnAs(ctx,
@@ -320,9 +318,7 @@ func (m *Master) carry(ctx actor.Context, e *lending.Effect) {
 // write writes a line of the log.
 func (m *Master) write(said *lending.Said) {
 	level, err := logrus.ParseLevel(said.Level)
-	if err != nil {
-		panic(err)
-	}
+	floor.Need(err, "write a line of the log")
 	m.log.WithFields(said.Fields).Log(level, said.Phrase)
 }
 

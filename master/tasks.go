@@ -8,6 +8,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"henro/actors/admission"
+	"henro/actors/floor"
 	"henro/actors/reading"
 	"henro/actors/scope"
 	"henro/master/course"
@@ -172,9 +173,7 @@ func takeAt[E any](of []E, i int) (E, []E) {
 // exhausted reports that nothing can be drawn any more.
 func (t *tasks) exhausted() bool {
 	if len(t.seeds)+len(t.links) == 0 {
-		if err := t.refill(); err != nil {
-			panic(err)
-		}
+		floor.Need(t.refill(), "look whether tasks are left")
 	}
 	return len(t.seeds)+len(t.links) == 0
 }

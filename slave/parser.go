@@ -78,9 +78,7 @@ type Parser struct {
 func parserProps(o Options, archivist, slave *actor.PID, log *logrus.Entry, hosts *alike.Hosts) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor {
 		builder, err := warc.NewBuilder(o.Archive.Writer.Records)
-		if err != nil {
-			panic(err) // Options.Validate has looked
-		}
+		floor.Need(err, "build records") // Options.Validate has looked
 		return &Parser{o: o, archivist: archivist, slave: slave, log: log.WithField("actor", "parser"),
 			builder: builder, alike: hosts}
 	})

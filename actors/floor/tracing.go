@@ -175,9 +175,7 @@ func (r *traceReader) close() {
 
 func asJSON(v any) []byte {
 	line, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Errorf("write as JSON: %w", err)) // of types of ours: it cannot be
-	}
+	Need(err, "write as JSON") // of types of ours: it cannot be
 	return line
 }
 

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+
+	"henro/actors/floor"
 )
 
 //go:embed templates/*.html
@@ -29,9 +31,7 @@ func digest(files fs.FS) string {
 		sum.Write(data)
 		return err
 	})
-	if err != nil {
-		panic(err) // they are in the program
-	}
+	floor.Need(err, "read the assets") // they are in the program
 	return hex.EncodeToString(sum.Sum(nil)[:6])
 }
 

@@ -46,9 +46,7 @@ func readWords(code string) *words {
 		if err == nil {
 			err = json.Unmarshal(data, into)
 		}
-		if err != nil {
-			panic(fmt.Errorf("catalogue %s: %w", name, err)) // it is in the program: a test reads it
-		}
+		floor.Need(err, "read the catalogue %s", name) // it is in the program: a test reads it
 	}
 	catalogue(code+".json", &w.text)
 	if code != "en" {
