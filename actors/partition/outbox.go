@@ -15,8 +15,8 @@ const (
 	deliveredKept = 1 << 16 // URLs that are known to be with their owner
 )
 
-// outbox is the way of URLs, in parcels, to the Partitions that own their hosts. It is a value: Updated takes a fact and
-// returns what is to be done then, and its Partition reads, sends and forgets. So it has a script:
+// outbox is the way of URLs, in parcels, to the Partitions that own their hosts. It is a value: Updated takes a fact
+// and returns what is to be done then, and its Partition reads, sends and forgets. So it has a script:
 // testdata/outbox.script.
 //
 //	on disk ── parcelsWanted ──► sent ── CandidatesStored ──► answered ── parcelsForgotten ──► off the disk
