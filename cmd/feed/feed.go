@@ -224,7 +224,7 @@ func (f *Feed) Follow(ctx context.Context) (err error) {
 	if f.teller, err = telling.Open(f.o.Crawl, f.o.Receivers); err != nil {
 		return err
 	}
-	tail, err := watch.NewTail(f.archive, f.o.Elsewhere != nil)
+	tail, err := watch.NewTail(f.Watcher)
 	if err != nil {
 		return err
 	}
@@ -269,8 +269,7 @@ func (f *Feed) Follow(ctx context.Context) (err error) {
 
 // pairs goes through the index, which is sorted by page and moment.
 func (f *Feed) pairs() (found []watch.Pair, err error) {
-	pages := watch.Pages{First: f.o.Elsewhere != nil}
-	key := ""
+	pages, key := watch.NewPages(f.Watcher), ""
 	err = f.archive.Entries(func(e cdxj.Entry) bool {
 		if e.Key != key {
 			key = e.Key

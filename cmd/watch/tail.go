@@ -9,15 +9,21 @@ import (
 	"strings"
 
 	"henro/messages/weburl"
-	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
 )
 
 // Pages are the captures of pages in the order of their moments, for the pairs that follow each other.
 type Pages struct {
-	First bool // the first capture of a page makes a pair too, with no Before
-	last  map[string]*Pair
+	w    *Watcher // counts visits that changed nothing; nil: nobody does
+	last map[string]*Pair
+}
+
+// NewPages are those of the whole archive, all of whose captures are added next. If others may have archived a page
+// too, its first capture makes a pair with no Before.
+func NewPages(w *Watcher) Pages {
+	w.alike = newAlike(w.db)
+	return Pages{w: w}
 }
 
 // maxPages is how many pages are remembered that were captured lately; of others the index is asked.
@@ -32,12 +38,14 @@ func (p *Pages) Add(e cdxj.Entry) *Pair {
 	switch {
 	case last == nil && isPage(&e):
 		p.last[e.URL] = &Pair{Before: e}
-		if p.First {
+		if p.w != nil && p.w.Elsewhere != nil {
 			return &Pair{Now: e}
 		}
 	case last == nil:
 	case isSame(&last.Before, &e):
-		last.Same++
+		if last.Same++; p.w != nil {
+			p.w.alike.add(&e)
+		}
 	case isPage(&e) || e.Mime == cdxj.Revisit:
 		made := &Pair{Before: last.Before, Now: e, Same: last.Same}
 		*last = Pair{Before: e}
@@ -76,15 +84,15 @@ func isPage(e *cdxj.Entry) bool {
 
 // Tail reads what comes into the indexes of files that grow.
 type Tail struct {
-	archive *captures.Archive
-	read    map[string]int64 // bytes of each index that were read
-	pages   Pages
-	older   Pages // what pages had before it was full
+	w     *Watcher
+	read  map[string]int64 // bytes of each index that were read
+	pages Pages
+	older Pages // what pages had before it was full
 }
 
-// NewTail begins where the archive ends at this moment, or before. first: see Pages.
-func NewTail(archive *captures.Archive, first bool) (*Tail, error) {
-	t := &Tail{archive: archive, read: map[string]int64{}, pages: Pages{First: first}}
+// NewTail begins where the archive ends at this moment, or before.
+func NewTail(w *Watcher) (*Tail, error) {
+	t := &Tail{w: w, read: map[string]int64{}, pages: Pages{w: w, last: map[string]*Pair{}}}
 	names, err := t.growing()
 	for _, name := range names {
 		info, err := os.Stat(name)
@@ -96,7 +104,7 @@ func NewTail(archive *captures.Archive, first bool) (*Tail, error) {
 }
 
 func (t *Tail) growing() ([]string, error) {
-	return filepath.Glob(filepath.Join(t.archive.Dir(), "*"+cdxj.Suffix+warc.OpenSuffix))
+	return filepath.Glob(filepath.Join(t.w.archive.Dir(), "*"+cdxj.Suffix+warc.OpenSuffix))
 }
 
 // Next returns the pairs whose later capture came since the last call. finished: a file that was read was finished, and
@@ -129,7 +137,7 @@ func (t *Tail) Next() (pairs []Pair, finished bool, err error) {
 		}
 	}
 	if len(t.pages.last) > maxPages {
-		t.pages, t.older = Pages{First: t.pages.First}, t.pages
+		t.pages, t.older = Pages{w: t.w, last: map[string]*Pair{}}, t.pages
 	}
 	return pairs, finished, nil
 }
@@ -161,7 +169,7 @@ func (t *Tail) lines(name string, visit func(cdxj.Entry) error) error {
 // pair finds the capture before one that has come.
 func (t *Tail) pair(e cdxj.Entry) (*Pair, error) {
 	if last := t.older.last[e.URL]; last != nil && t.pages.last[e.URL] == nil {
-		t.pages.Add(last.Before)
+		t.pages.last[e.URL] = last
 		delete(t.older.last, e.URL)
 	}
 	if t.pages.last[e.URL] == nil && (isPage(&e) || e.Mime == cdxj.Revisit) {
@@ -169,14 +177,18 @@ func (t *Tail) pair(e cdxj.Entry) (*Pair, error) {
 		if err != nil {
 			return nil, nil
 		}
-		err = t.archive.Captures(url, func(o cdxj.Entry) bool {
+		var before Pages
+		err = t.w.archive.Captures(url, func(o cdxj.Entry) bool {
 			if o.At.Before(e.At) && o.URL == e.URL {
-				t.pages.Add(o)
+				before.Add(o)
 			}
 			return true
 		})
 		if err != nil {
 			return nil, err
+		}
+		if last := before.last[e.URL]; last != nil {
+			t.pages.last[e.URL] = last
 		}
 	}
 	return t.pages.Add(e), nil

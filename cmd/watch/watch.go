@@ -45,6 +45,7 @@ type Watcher struct {
 	archive *captures.Archive
 	rules   *news.Rules
 	db      *bbolt.DB
+	alike   *alike
 	tx      *bbolt.Tx    // of Begin; nil: each pair has one of its own
 	open    sync.RWMutex // held while a page is compared by Quiet
 	closed  bool
@@ -77,6 +78,7 @@ func Open(dir, folder string, archive *captures.Archive) (w *Watcher, err error)
 			w.db, err = open(path)
 		}
 	}
+	w.alike = newAlike(w.db)
 	return w, err
 }
 
@@ -187,13 +189,11 @@ func (w *Watcher) Compare(p *Pair) (told, quiet *changes.Change, err error) {
 		return nil, nil, err
 	}
 	c, title, rule, err := w.change(p)
+	if err == nil && rule.Learns() {
+		err = w.judge(c, p)
+	}
 	if err != nil || len(c.Blocks) == 0 {
 		return nil, nil, err
-	}
-	if rule.Learns() {
-		if err := w.judge(c, p); err != nil {
-			return nil, nil, err
-		}
 	}
 	if noise := c.Noise(); len(noise) > 0 {
 		quiet = entry(p, title, rule, noise)
@@ -315,8 +315,9 @@ func (w *Watcher) judge(c *news.Change, p *Pair) error {
 			if at := load(tx, i, keys[i], r); i == 0 {
 				newest = at
 			}
-			r.Visited(p.Same)
 		}
+		records[0].Visited(p.Same)
+		records[1].Visited(w.alike.take(keys[1], p.Now.At))
 		news.Judge(c, keys[0], records[0], records[1], news.DefaultLimits())
 		if !p.Now.At.After(newest) {
 			return nil

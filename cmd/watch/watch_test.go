@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -33,17 +34,22 @@ func newArchive(t *testing.T) *archive {
 }
 
 // add appends a capture to the file, and then its line to the index, as an archivist does.
-func (a *archive) add(status int, html string) {
+func (a *archive) add(status int, html string) { a.addAll(status, []string{"http://a.test/", html}) }
+
+func (a *archive) addAll(status int, pages ...[]string) {
 	a.t.Helper()
 	b, err := warc.NewBuilder(warc.DefaultOptions())
 	if err != nil {
 		a.t.Fatal(err)
 	}
 	head := fmt.Sprintf("HTTP/1.1 %d OK\r\nContent-Type: text/html\r\n\r\n", status)
-	data, _ := b.AppendExchange(nil, &warc.Exchange{URI: "http://a.test/", Request: []byte("GET / HTTP/1.1\r\n\r\n"),
-		At:   time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC).AddDate(0, 0, a.day),
-		Head: []byte(head), Body: []byte(html)})
-	a.day++
+	var data []byte
+	for _, page := range pages {
+		data, _ = b.AppendExchange(data, &warc.Exchange{URI: page[0], Request: []byte("GET / HTTP/1.1\r\n\r\n"),
+			At:   time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC).AddDate(0, 0, a.day),
+			Head: []byte(head), Body: []byte(page[1])})
+		a.day++
+	}
 	all, _ := os.ReadFile(a.path + warc.OpenSuffix)
 	index, _ := os.ReadFile(cdxj.Path(a.path) + warc.OpenSuffix)
 	all = append(all, data...)
@@ -92,8 +98,8 @@ func (a *archive) open() (*captures.Archive, *Watcher, string) {
 // What comes is told as it comes, each once, with the version before, also one that was captured before the tail began.
 func TestWhatComesIsComparedWithWhatWasBefore(t *testing.T) {
 	a := newArchive(t)
-	c, w, _ := a.open()
-	tail, err := NewTail(c, false)
+	_, w, _ := a.open()
+	tail, err := NewTail(w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +150,7 @@ func TestWhatComesIsComparedWithWhatWasBefore(t *testing.T) {
 func TestAReaderTeaches(t *testing.T) {
 	a := newArchive(t)
 	c, w, folder := a.open()
-	tail, err := NewTail(c, false)
+	tail, err := NewTail(w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,8 +225,8 @@ func TestAReaderTeaches(t *testing.T) {
 // reader wants to know. Nothing is learnt by asking.
 func TestAPageIsComparedWithItsLastCapture(t *testing.T) {
 	a := newArchive(t)
-	c, w, _ := a.open()
-	tail, err := NewTail(c, false)
+	_, w, _ := a.open()
+	tail, err := NewTail(w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,6 +285,121 @@ func TestWhatIsDamagedIsSetAside(t *testing.T) {
 	}
 }
 
+// An update that goes through a site page by page is news on all pages: visits that found the others as they were count
+// when they are made, also those of pages that never change again, and those that found another comment alone.
+func TestVisitsThatChangedNothingCountForTheTemplate(t *testing.T) {
+	for _, v := range []struct {
+		comment string
+		reaches func(page int) (round int)
+		want    int
+	}{
+		{"", func(page int) int { return page % 3 }, 30},
+		{"<!-- %d -->", func(page int) int { return page % 3 }, 30},
+		{"", func(page int) int { return page / 10 }, 24}, // those that are visited first change first
+	} {
+		a := newArchive(t)
+		c, live, _ := a.open()
+		tail, err := NewTail(live)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range maxPages { // so many that others are looked for among the older
+			tail.pages.last[fmt.Sprint(i)] = &Pair{}
+		}
+		asItCame := 0
+		for round := range 5 {
+			var visits [][]string
+			for page := range 30 {
+				text := "Nothing is to be said."
+				if round > v.reaches(page) {
+					text = fmt.Sprintf("Prices rise, says number %d of us.", page)
+				}
+				text = fmt.Sprintf("<p>The words of page %d.<p>%s", page, text)
+				if v.comment != "" {
+					text += fmt.Sprintf(v.comment, round)
+				}
+				visits = append(visits, []string{fmt.Sprintf("http://b.test/p/%d", page), text})
+			}
+			a.addAll(200, visits...)
+			pairs, _, err := tail.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			asItCame += told(t, live, pairs)
+		}
+		_, later, _ := a.open()
+		if err := c.Refresh(); err != nil {
+			t.Fatal(err)
+		}
+		if atOnce := told(t, later, pairsOf(t, later)); asItCame != v.want || atOnce != v.want {
+			t.Errorf("of 30 pages %d are told as they change, and %d in one pass", asItCame, atOnce)
+		}
+		pairsOf(t, later)
+		keys, _ := recordsOf("http://b.test/p/1")
+		if n := later.alike.take(keys[1], time.Now().AddDate(9, 0, 0)); v.comment == "" && n < 30 {
+			t.Errorf("%d visits are counted since the last change", n)
+		}
+	}
+}
+
+func told(t *testing.T, w *Watcher, pairs []Pair) (count int) {
+	t.Helper()
+	for i := range pairs {
+		change, _, err := w.Compare(&pairs[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if change != nil {
+			count++
+		}
+	}
+	return count
+}
+
+// pairsOf are all that are in an archive, as a pass finds them.
+func pairsOf(t *testing.T, w *Watcher) (pairs []Pair) {
+	t.Helper()
+	pages := NewPages(w)
+	if err := w.archive.Entries(func(e cdxj.Entry) bool {
+		if p := pages.Add(e); p != nil {
+			pairs = append(pairs, *p)
+		}
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	slices.SortStableFunc(pairs, func(a, b Pair) int { return a.Now.At.Compare(b.Now.At) })
+	return pairs
+}
+
+// However many visits there are, they are counted in little room, and each once.
+func TestVisitsAreCountedInLittleRoom(t *testing.T) {
+	_, w, _ := newArchive(t).open()
+	begin := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+	for i := range maxSlots + 5000 {
+		at := begin.Add(time.Duration(i) * time.Minute)
+		if i%2 == 0 {
+			at = begin.Add(time.Duration(maxSlots-i) * time.Minute)
+		}
+		w.alike.add(&cdxj.Entry{URL: fmt.Sprint("http://c.test/", i%2), At: at})
+		if w.alike.size > maxSlots {
+			t.Fatalf("%d slots after %d visits", w.alike.size, i)
+		}
+	}
+	keys, _ := recordsOf("http://c.test/7")
+	half := w.alike.take(keys[1], begin.Add(maxSlots/2*time.Minute))
+	rest := w.alike.take(keys[1], begin.Add(2*maxSlots*time.Minute))
+	if half < maxSlots/2+2490 || half > maxSlots/2+2510 || half+rest != maxSlots+5000 || w.alike.size != 1 {
+		t.Errorf("%d until the middle, %d later, %d slots are left", half, rest, w.alike.size)
+	}
+	for i := range maxSlots + 10 {
+		w.alike.add(&cdxj.Entry{URL: fmt.Sprintf("http://h%d.test/", i), At: begin})
+	}
+	if w.alike.size > 20 {
+		t.Errorf("%d sites are too many", w.alike.size)
+	}
+}
+
 // A page that another slave visited since is compared with what that one has, also one that was never visited here.
 func TestWhatOthersHaveIsComparedToo(t *testing.T) {
 	a := newArchive(t)
@@ -287,7 +408,7 @@ func TestWhatOthersHaveIsComparedToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, w, _ := a.open()
-	pages := Pages{First: true}
+	pages := NewPages(w)
 	var other *Copy
 	w.Elsewhere = func(url string, before time.Time) (*Copy, error) {
 		if url != "http://a.test/" {
@@ -375,8 +496,8 @@ func TestOthersAreAskedForManyPagesAtOnce(t *testing.T) {
 // slave waits for that.
 func TestWhatManyPairsTeachIsStoredOnce(t *testing.T) {
 	a := newArchive(t)
-	c, w, _ := a.open()
-	tail, err := NewTail(c, false)
+	_, w, _ := a.open()
+	tail, err := NewTail(w)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ var rooms = map[string]int{
 	"cmd/replay/line":      110,
 	"cmd/replay/origin":    126,
 	"cmd/replay/posts":     78,
-	"cmd/watch":            645,
+	"cmd/watch":            766,
 	"cmd/telling":          550,
 	"cmd/watching":         1_020,
 	"store/report/ccindex": 280,
