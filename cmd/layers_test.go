@@ -238,6 +238,30 @@ func TestWhatIsDeniedIsNotImported(t *testing.T) {
 	}
 }
 
+// A Partition keeps notes of hosts and bands of pages, and knows of none what it says.
+func TestThePartitionImportsNoFeature(t *testing.T) {
+	known := map[string]bool{} // of features: whether anybody imports it
+	for _, feature := range []string{"alias", "living", "stoplist", "template", "topic", "traps", "urlrules"} {
+		known["actors/"+feature] = false
+	}
+	for _, f := range tree(t) {
+		for _, imported := range f.ours() {
+			to := within(imported)
+			if _, feature := known[to]; !feature || f.isTest() {
+				continue
+			}
+			if known[to] = true; f.dir() == "actors/partition" {
+				t.Errorf("%s imports %s: its notes and bands are the Host's business", f.path, imported)
+			}
+		}
+	}
+	for feature, is := range known {
+		if !is {
+			t.Errorf("%s is no feature any more: nothing imports it", feature)
+		}
+	}
+}
+
 func TestWhatIsDeniedIsNotCalled(t *testing.T) {
 	for _, f := range tree(t) {
 		if f.isTest() {
