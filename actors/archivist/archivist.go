@@ -82,7 +82,8 @@ func DefaultOptions() Options {
 }
 
 // Archivist owns the WARC files of one process. Captures gather in a batch; a child, the binder, appends them and
-// syncs (package groupcommit); then every sender is answered.
+// syncs (package groupcommit); then every sender is answered. They are written as soon as the binder is free: what is
+// written outlives the process, and after kill -9 package recall finds it. The sync is for the loss of power.
 //
 // Invariants: what is answered by Archived survives kill -9 at any later instruction and, if the disk does what it says
 // of a sync, a loss of power; what is answered by Failed is in no file; every Archive is answered, also when the
@@ -97,7 +98,7 @@ type Archivist struct {
 
 // binding is a batch of captures on its way to the disk. The first has none, and opens the files.
 type binding struct {
-	items     []bindItem
+	items     []*bindItem
 	bytes     int
 	describes *Describe // who crawls from now on; nil: as before
 	err       error     // why items are not stored
@@ -105,10 +106,10 @@ type binding struct {
 }
 
 type bindItem struct {
-	sender *actor.PID
-	order  *Archive
-	stored bool
-	Archived
+	sender   *actor.PID
+	order    *Archive
+	stored   bool
+	Archived // File is "" before it is written
 }
 
 // Props makes the Archivist of a directory. Poison it, do not stop it: then what it was sent before is still stored.
@@ -164,13 +165,17 @@ func (a *Archivist) gather(ctx actor.Context, m *Archive) {
 		}
 		return
 	}
-	b.items = append(b.items, bindItem{sender: ctx.Sender(), order: m})
+	item := &bindItem{sender: ctx.Sender(), order: m}
+	b.items = append(b.items, item)
 	b.bytes += len(m.Records)
 	at := time.Now()
 	if b.bytes < a.o.SyncBytes {
 		at = at.Add(a.o.SyncAfter)
 	}
 	a.group.By(ctx, at)
+	if b.describes == nil { // else its turn says first who crawls
+		a.group.Before(ctx, func() { a.files.write(item) })
+	}
 }
 
 // settle answers a batch that the binder has had. After a failure the disk is left alone for a while, and files that
@@ -203,8 +208,7 @@ func (a *Archivist) answer(ctx actor.Context, b *binding) {
 	}
 	bySender := make(map[[2]string]*answers) // by address and id
 	var all []*answers
-	for i := range b.items {
-		item := &b.items[i]
+	for _, item := range b.items {
 		if item.sender == nil {
 			continue
 		}

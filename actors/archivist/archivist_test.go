@@ -290,7 +290,7 @@ func TestFilesSayWhoCrawlsFromWhenItWasSaid(t *testing.T) {
 		o.SyncBytes, o.Writer.MaxFile, o.Writer.Info.Software = 1, 1<<10, "henro/test" // a file for each capture
 		pid := system.Root.Spawn(archivist.Props(o, actortest.Log()))
 		for n := range 3 {
-			if n > 0 {
+			if n != 1 {
 				p.Tell(pid, &archivist.Describe{Operator: fmt.Sprint("operator ", n),
 					UserAgent: fmt.Sprint("agent/", n)})
 			}
@@ -302,8 +302,8 @@ func TestFilesSayWhoCrawlsFromWhenItWasSaid(t *testing.T) {
 	if n := check(t, dir, told); n != 3 {
 		t.Fatalf("%d captures", n)
 	}
-	for n, c := range told {
-		data, err := os.ReadFile(filepath.Join(dir, c.File))
+	for n, said := range []int{0, 0, 2} {
+		data, err := os.ReadFile(filepath.Join(dir, told[n].File))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -315,9 +315,9 @@ func TestFilesSayWhoCrawlsFromWhenItWasSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := strings.Contains(string(text), fmt.Sprintf("operator: operator %d\r\n", n)) &&
-			strings.Contains(string(text), fmt.Sprintf("http-header-user-agent: agent/%d\r\n", n))
-		if said != (n > 0) || !strings.Contains(string(text), "software: henro/test\r\n") {
+		if !strings.Contains(string(text), fmt.Sprintf("operator: operator %d\r\n", said)) ||
+			!strings.Contains(string(text), fmt.Sprintf("http-header-user-agent: agent/%d\r\n", said)) ||
+			!strings.Contains(string(text), "software: henro/test\r\n") {
 			t.Errorf("file %d says %s", n, text[:min(len(text), 900)])
 		}
 	}
@@ -491,36 +491,39 @@ func TestTheArchivistNeverWaitsForTheDisk(t *testing.T) {
 }
 
 func TestAFullDiskIsSaidAndWaitedFor(t *testing.T) {
-	dir := t.TempDir()
-	var told []archivist.Archived
-	synctest.Test(t, func(t *testing.T) {
-		system := actortest.System(t)
-		p := actortest.NewProbe(t, system, "slave")
-		disk := &faulty{from: 4, upTo: 14, err: &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}}
-		pid := system.Root.Spawn(archivist.Props(archivistOptions(dir, disk), actortest.Log()))
-		start := time.Now()
-		p.Reply(func(c actor.Context, message any) { // what failed is sent again
-			if m, ok := message.(*archivist.Failed); ok {
-				if !m.DiskFull {
-					t.Errorf("failed with %v", m.Err)
+	for from := 3; from < 6; from++ {
+		dir := t.TempDir()
+		var told []archivist.Archived
+		synctest.Test(t, func(t *testing.T) {
+			system := actortest.System(t)
+			p := actortest.NewProbe(t, system, "slave")
+			disk := &faulty{from: from, upTo: 14, err: &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}}
+			pid := system.Root.Spawn(archivist.Props(archivistOptions(dir, disk), actortest.Log()))
+			start := time.Now()
+			p.Reply(func(c actor.Context, message any) { // what failed is sent again
+				if m, ok := message.(*archivist.Failed); ok {
+					if !m.DiskFull {
+						t.Errorf("failed with %v", m.Err)
+					}
+					for _, tag := range m.Tags {
+						c.Request(pid, capture(t, tag.(int)))
+					}
 				}
-				for _, tag := range m.Tags {
-					c.Request(pid, capture(t, tag.(int)))
-				}
+			})
+			for n := range 3 {
+				p.Tell(pid, capture(t, n))
+				synctest.Wait() // it is written, or was to be
+			}
+			actortest.Pass(time.Hour)
+			told, _ = archived(p)
+			tries := len(p.Received()) - 1
+			if tries < 3 || tries > 12 {
+				t.Errorf("tried %d times in %v", tries, time.Since(start))
 			}
 		})
-		for n := range 3 {
-			p.Tell(pid, capture(t, n))
+		if n := check(t, dir, told); n != 3 || len(told) != 3 {
+			t.Errorf("%d captures, %d told", n, len(told))
 		}
-		actortest.Pass(time.Hour)
-		told, _ = archived(p)
-		tries := len(p.Received()) - 1
-		if tries < 3 || tries > 12 {
-			t.Errorf("tried %d times in %v", tries, time.Since(start))
-		}
-	})
-	if n := check(t, dir, told); n != 3 || len(told) != 3 {
-		t.Errorf("%d captures, %d told", n, len(told))
 	}
 }
 
@@ -600,6 +603,62 @@ func TestWhatIsStoredIsFoundInTheIndexThatGrows(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestWhatCameIsWrittenBeforeItsSync: kill -9 leaves in the file what nobody was told of yet, and what came while the
+// disk was busy is written once it is free.
+func TestWhatCameIsWrittenBeforeItsSync(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		system := actortest.System(t)
+		p := actortest.NewProbe(t, system, "slave")
+		disk := &faulty{hold: make(chan struct{}, 10)}
+		pid := system.Root.Spawn(archivist.Props(archivistOptions(dir, disk), actortest.Log()))
+		written := func() (pages int) {
+			synctest.Wait()
+			open, _ := warc.Leftovers(dir, "HENRO")
+			if len(open) != 1 {
+				t.Fatalf("open is %v", open)
+			}
+			left, err := os.Open(open[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer left.Close()
+			if _, err = warc.Walk(left, func(e *warc.Entry) error {
+				if e.Type() == warc.Response {
+					pages++
+				}
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+			return pages
+		}
+		for n := range 3 {
+			p.Tell(pid, capture(t, n))
+			if found := written(); found != n+1 || len(p.Received()) > 0 {
+				t.Errorf("at once: %d of %d captures, told %v", found, n+1, p.Received())
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(100 * time.Millisecond) // the disk is asked to sync, and does not come back
+		for n := range 2 {
+			p.Tell(pid, capture(t, 3+n))
+			if found := written(); found != 3 {
+				t.Errorf("while the disk is busy: %d", found)
+			}
+		}
+		disk.hold <- struct{}{}
+		if told, _ := archived(p); written() != 5 || len(told) != 3 {
+			t.Errorf("when it was: %d, told %v", written(), told)
+		}
+		close(disk.hold)
+		actortest.Pass(time.Second)
+	})
+	if n := check(t, dir, nil); n != 5 {
+		t.Errorf("%d captures", n)
+	}
 }
 
 // TestNoCaptureIsLostOrThereTwiceWhateverFails lets every operation of the disk fail once, alone and with the two that

@@ -35,6 +35,7 @@ type files struct {
 	bareAt   time.Time // when that was last tried
 	line     []byte
 	broken   bool // something was appended that must not stay
+	ahead    bool // the next batch may be written before its turn: the last is stored, and the file has room
 }
 
 // open takes possession of the directory, and repairs what a process that died left there. Of files that are open it
@@ -95,11 +96,13 @@ func (s *files) store(b *binding) (again error) {
 		s.describe(b.describes)
 	}
 	b.err = s.open()
-	if b.shut = s.writer == nil; b.err != nil || len(b.items) == 0 && !s.writer.Full(0) {
+	s.ahead, b.shut = b.err == nil, s.writer == nil
+	if b.err != nil || len(b.items) == 0 && !s.writer.Full(0) {
 		return nil
 	}
 	s.broken = true // until it is known not to be
-	if b.err = s.append(b.items); b.err == nil {
+	b.err = s.append(b.items)
+	if s.ahead = b.err == nil; s.ahead {
 		s.broken = false
 		if len(s.bare) > 0 && time.Since(s.bareAt) >= indexRest { // there is room again
 			s.indexBare()
@@ -112,15 +115,21 @@ func (s *files) store(b *binding) (again error) {
 	return nil
 }
 
-func (s *files) append(items []bindItem) error {
+// write writes the next capture of a batch before its turn, if it can.
+func (s *files) write(item *bindItem) {
+	s.ahead = s.ahead && !s.writer.Full(len(item.order.Records)) && s.place(item) == nil
+}
+
+func (s *files) append(items []*bindItem) error {
 	if len(items) == 0 {
 		return s.finish()
 	}
 	synced := 0
-	for i := range items {
-		item := &items[i]
-		records := item.order.Records
-		if s.writer.Full(len(records)) {
+	for i, item := range items {
+		if item.File != "" {
+			continue
+		}
+		if s.writer.Full(len(item.order.Records)) {
 			if err := s.sync(items[synced:i]); err != nil {
 				return err
 			}
@@ -129,17 +138,25 @@ func (s *files) append(items []bindItem) error {
 				return err
 			}
 		}
-		offset, err := s.writer.Append(records)
-		if err != nil {
+		if err := s.place(item); err != nil {
 			return err
-		}
-		item.Archived = Archived{Tag: item.order.Tag, File: s.writer.Name(), Offset: offset,
-			Length: int64(len(records))}
-		if c := item.order.Captures; len(c) > 0 {
-			item.Offset, item.Length = offset+c[0].Offset, c[0].Length
 		}
 	}
 	return s.sync(items[synced:])
+}
+
+// place writes a capture to the open file.
+func (s *files) place(item *bindItem) error {
+	records := item.order.Records
+	offset, err := s.writer.Append(records)
+	if err != nil {
+		return err
+	}
+	item.Archived = Archived{Tag: item.order.Tag, File: s.writer.Name(), Offset: offset, Length: int64(len(records))}
+	if c := item.order.Captures; len(c) > 0 {
+		item.Offset, item.Length = offset+c[0].Offset, c[0].Length
+	}
+	return nil
 }
 
 // finish ends the open file; the next is begun when captures come.
@@ -153,7 +170,7 @@ func (s *files) finish() error {
 }
 
 // sync syncs the open file, which ends with items, and lists them in its index.
-func (s *files) sync(items []bindItem) error {
+func (s *files) sync(items []*bindItem) error {
 	if len(items) == 0 {
 		return nil
 	}
@@ -164,8 +181,7 @@ func (s *files) sync(items []bindItem) error {
 		return err
 	}
 	s.line = s.line[:0]
-	for i := range items {
-		item := &items[i]
+	for _, item := range items {
 		item.stored = true
 		base := item.begin()
 		for _, entry := range item.order.Captures {
@@ -175,8 +191,8 @@ func (s *files) sync(items []bindItem) error {
 		}
 	}
 	s.list(s.line)
-	for i := range items {
-		if order := items[i].order; order.Whole && len(order.Captures) > 0 {
+	for _, item := range items {
+		if order := item.order; order.Whole && len(order.Captures) > 0 {
 			if err := s.payloads.Add(&order.Captures[0]); err != nil {
 				s.log.WithField("err", err).Warn(
 					"index of payloads is not written; those that come again are stored again")

@@ -20,16 +20,16 @@ func (s *files) openProof() (*proof.Log, error) {
 }
 
 // prove has what is on its way to the disk logged, until wait returns.
-func (s *files) prove(items []bindItem) (wait func()) {
+func (s *files) prove(items []*bindItem) (wait func()) {
 	if s.proof == nil {
 		return func() {}
 	}
 	var done sync.WaitGroup
 	name, parts := s.writer.Name(), make([]proof.Part, 0, 3)
 	done.Go(func() {
-		for i := range items {
-			parts = proof.AppendParts(parts[:0], items[i].order.Captures, items[i].order.Members)
-			s.proof.Add(name, items[i].begin(), items[i].order.Records, parts)
+		for _, item := range items {
+			parts = proof.AppendParts(parts[:0], item.order.Captures, item.order.Members)
+			s.proof.Add(name, item.begin(), item.order.Records, parts)
 		}
 	})
 	return done.Wait

@@ -52,8 +52,9 @@ func (g *Group[B]) Start(ctx actor.Context, child string, begin func(now time.Ti
 	g.begin, g.store, g.Next = begin, store, begin(floor.Now())
 	g.child = floor.SpawnAs(ctx, actor.PropsFromFunc(func(ctx actor.Context) {
 		if m, ok := ctx.Message().(*hand); ok {
-			m.over()
-			ctx.Respond(&Synced{})
+			if m.over(); ctx.Sender() != nil {
+				ctx.Respond(&Synced{})
+			}
 		}
 	}), child)
 }
@@ -90,6 +91,9 @@ func (g *Group[B]) Turn(ctx actor.Context, seal func(*B)) {
 	}
 	ctx.Request(g.child, &hand{g.storeNow})
 }
+
+// Before has the child do something before what it is handed later.
+func (g *Group[B]) Before(ctx actor.Context, do func()) { ctx.Send(g.child, &hand{do}) }
 
 func (g *Group[B]) storeNow() {
 	g.err = g.store(g.Storing)

@@ -271,7 +271,7 @@ func TestAWriterGathersLittleAndTakesNoOthersFile(t *testing.T) {
 
 // A file of doubtful bytes that cannot be removed is not forgotten.
 func TestAFileThatCannotBeRemovedIsTriedAgain(t *testing.T) {
-	disk := &failing{at: 4}
+	disk := &failing{at: 5}
 	w, dir := writer(t, func(o *warc.WriterOptions) { o.Disk = disk })
 	if _, err := w.Append(members(t, warc.DefaultOptions(), 1)[0]); err != nil {
 		t.Fatal(err)

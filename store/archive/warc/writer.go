@@ -70,10 +70,9 @@ type Writer struct {
 	file    DiskFile // nil: none is open
 	name    string   // of the open file, without folder and OpenSuffix
 	begun   time.Time
-	size    int64  // appended
-	room    []byte // appended and not written yet
-	synced  int64  // of these, known to be on the disk
-	failed  bool   // since the last Sync: only Abandon is left
+	size    int64 // appended
+	synced  int64 // of these, known to be on the disk
+	failed  error // since the last Sync: only Abandon is left; what fails later says it again
 }
 
 // NewWriter returns a Writer; it makes its first file when the first bytes come.
@@ -109,12 +108,12 @@ func (w *Writer) Ripe() time.Time {
 	return w.begun.Add(w.options.MaxAge)
 }
 
-// Append appends the bytes of finished records and returns where they begin. It opens a file if none is open. It never
-// closes one: the owner does, who wants to index it.
+// Append writes the bytes of finished records, which then outlive this process, and returns where they begin. It opens
+// a file if none is open. It never closes one: the owner does, who wants to index it.
 func (w *Writer) Append(records []byte) (offset int64, err error) {
 	switch {
-	case w.failed:
-		return 0, errors.New("warc: append to a file that failed")
+	case w.failed != nil:
+		return 0, w.failed
 	case w.file == nil:
 		if err := w.open(); err != nil {
 			return 0, err
@@ -122,26 +121,11 @@ func (w *Writer) Append(records []byte) (offset int64, err error) {
 	}
 	offset = w.size
 	w.size += int64(len(records))
-	w.room = append(w.room, records...)
-	if len(w.room) >= writeBytes {
-		return offset, w.write()
+	if _, err := w.file.Write(records); err != nil {
+		w.failed = fmt.Errorf("append to %s: %w", w.name, err)
+		return offset, w.failed
 	}
 	return offset, nil
-}
-
-// writeBytes is how much is gathered for one write. Sync writes what is left.
-const writeBytes = 256 << 10
-
-func (w *Writer) write() error {
-	_, err := w.file.Write(w.room)
-	if w.room = w.room[:0]; cap(w.room) > 2*writeBytes {
-		w.room = nil // a large capture is not kept
-	}
-	if err != nil {
-		w.failed = true
-		return fmt.Errorf("append to %s: %w", w.name, err)
-	}
-	return nil
 }
 
 // open makes the next file and writes its warcinfo.
@@ -164,8 +148,8 @@ func (w *Writer) open() error {
 		}
 		w.file, w.name, w.begun, w.size, w.synced = f, name, now, int64(len(info)), 0
 		if err != nil {
-			w.failed = true
-			return fmt.Errorf("begin %s: %w", name, err)
+			w.failed = fmt.Errorf("begin %s: %w", name, err)
+			return w.failed
 		}
 		return nil
 	}
@@ -186,18 +170,12 @@ func (w *Writer) fileName(now time.Time) string {
 
 // Sync returns once everything appended is on the disk.
 func (w *Writer) Sync() error {
-	if w.file == nil || w.size == w.synced && !w.failed {
-		return nil
-	}
-	if w.failed {
-		return errors.New("warc: sync of a file that failed")
-	}
-	if err := w.write(); err != nil {
-		return err
+	if w.file == nil || w.size == w.synced || w.failed != nil {
+		return w.failed
 	}
 	if err := w.file.Sync(); err != nil {
-		w.failed = true
-		return fmt.Errorf("sync %s: %w", w.name, err)
+		w.failed = fmt.Errorf("sync %s: %w", w.name, err)
+		return w.failed
 	}
 	w.synced = w.size
 	return nil
@@ -221,7 +199,7 @@ func (w *Writer) Abandon() (name string, err error) {
 	if w.file == nil {
 		return "", nil
 	}
-	w.failed = true
+	w.failed = errors.New("warc: the file was abandoned")
 	if w.synced == 0 {
 		w.file.Close() // nothing in it counts, not even what closing might say
 		path := filepath.Join(w.options.Dir, w.name) + OpenSuffix
@@ -231,7 +209,6 @@ func (w *Writer) Abandon() (name string, err error) {
 		w.forget()
 		return "", nil
 	}
-	w.room = w.room[:0]
 	if w.size != w.synced {
 		if err := w.file.Truncate(w.synced); err != nil {
 			return "", fmt.Errorf("cut %s: %w", w.name, err)
@@ -250,12 +227,12 @@ func (w *Writer) rename() (name string, err error) {
 	// A file that is already closed was closed by an earlier try; it is synced up to its end, so closing has nothing to
 	// lose.
 	if err := w.file.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
-		w.failed = true
-		return "", fmt.Errorf("close %s: %w", w.name, err)
+		w.failed = fmt.Errorf("close %s: %w", w.name, err)
+		return "", w.failed
 	}
 	if err := w.options.Disk.Rename(path+OpenSuffix, path); err != nil {
-		w.failed = true
-		return "", fmt.Errorf("finish %s: %w", w.name, err)
+		w.failed = fmt.Errorf("finish %s: %w", w.name, err)
+		return "", w.failed
 	}
 	name = w.name
 	w.forget()
@@ -266,5 +243,5 @@ func (w *Writer) rename() (name string, err error) {
 }
 
 func (w *Writer) forget() {
-	w.file, w.name, w.size, w.synced, w.room, w.failed = nil, "", 0, 0, nil, false
+	w.file, w.name, w.size, w.synced, w.failed = nil, "", 0, 0, nil
 }
