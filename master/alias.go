@@ -34,7 +34,7 @@ func (n *Node) OrderAlias(ctx context.Context, o *AliasPosted) (*AliasPosted, er
 			return nil, err
 		}
 	}
-	_, err := ordered(ctx, n, o.Host, &alias.Order{Of: o.Of, At: time.Now()})
+	_, err := ordered(ctx, n, o.Host, &alias.Decision{Of: o.Of, At: time.Now()})
 	return o, err
 }
 

@@ -170,7 +170,7 @@ func (s *fakeSlave) now() time.Duration { return time.Duration(float64(time.Sinc
 type exploring struct {
 	system  *actor.ActorSystem
 	regions *admission.Known
-	rules   *scope.Rules
+	rules   *scope.Scope
 	log     *logrus.Entry
 	robots  []byte
 	queue   []func() // messages within the master's process
@@ -760,9 +760,9 @@ func (x *exploring) settle(w *world) string {
 // shared are the types of which a clone has the same values: they do not change.
 var shared = map[reflect.Type]bool{
 	reflect.TypeFor[*actor.PID](): true, reflect.TypeFor[*logrus.Entry](): true, reflect.TypeFor[*instance](): true,
-	reflect.TypeFor[*admission.Known](): true, reflect.TypeFor[*scope.Rules](): true,
+	reflect.TypeFor[*admission.Known](): true, reflect.TypeFor[*scope.Scope](): true,
 	reflect.TypeFor[*robots.Rules](): true, reflect.TypeFor[*store.State](): true, reflect.TypeFor[*time.Timer](): true,
-	reflect.TypeFor[*messages.FetchRules](): true, reflect.TypeFor[*messages.HostTask](): true,
+	reflect.TypeFor[*messages.FetchSettings](): true, reflect.TypeFor[*messages.HostTask](): true,
 	reflect.TypeFor[*messages.Task](): true, reflect.TypeFor[*messages.Fact](): true,
 	reflect.TypeFor[*messages.SlaveRegistered](): true, reflect.TypeFor[*messages.WorkRequested](): true,
 	reflect.TypeFor[*messages.Report](): true, reflect.TypeFor[*messages.TaskRefused](): true,

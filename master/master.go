@@ -219,7 +219,7 @@ func (m *Master) start(ctx actor.Context) {
 			fmt.Sprintf("partition/%d", i)))
 	}
 	partition.Introduce(ctx.Send, m.partitions)
-	ctx.Send(m.hosts, &protocol.ScopeChanged{Rules: m.seen.scope.Load()})
+	ctx.Send(m.hosts, &protocol.ScopeChanged{Scope: m.seen.scope.Load()})
 	ctx.Send(m.hosts, &hosts.Introduction{Partitions: m.partitions, PartitionOf: m.state.PartitionOf,
 		Skips: floor.SpawnAs(ctx, hosts.SkipsProps(m.o.Dir, m.log), "skips")})
 	m.fetches = floor.SpawnAs(ctx, fetchLogProps(m.o.Dir, m.log), "fetches")
@@ -417,7 +417,7 @@ func (m *Master) addSeeds(ctx actor.Context, msg *AddSeeds) {
 	}
 	rules := m.seen.scope.Load().With(urls...)
 	m.seen.scope.Store(rules)
-	ctx.Send(m.hosts, &protocol.ScopeChanged{Rules: rules})
+	ctx.Send(m.hosts, &protocol.ScopeChanged{Scope: rules})
 	tag := &seedsTag{reply: ctx.Sender(), count: len(msg.Seeds)}
 	if m.tasks != nil {
 		ctx.Send(m.tasks, &widened{rules, msg.Seeds})

@@ -45,7 +45,7 @@ type Node struct {
 
 // seen is what a Node and its Master show each other. A pointer that holds nil: there is nothing yet.
 type seen struct {
-	scope atomic.Pointer[scope.Rules]               // with all seeds
+	scope atomic.Pointer[scope.Scope]               // with all seeds
 	sent  atomic.Pointer[protocol.ResourcesChanged] // S and C as the Hosts have them
 	// the latest, written by the Node
 	forecast atomic.Pointer[forecast.Forecast]

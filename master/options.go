@@ -36,11 +36,11 @@ type Options struct {
 	// the policy thesis: URLs of a task, drawn at random from seeds and collected links; Depth counts anew from each.
 	// Default 0: no tasks, what seeds lead to is crawled
 	TaskURLs int
-	Whole    bool                 // the hosts that a task reaches go to one slave. Default: to whichever has room
-	Order    frontier.Order       // which of a host's URLs go first. Default breadth
-	Unit     Unit                 // of politeness: which hosts share a clock. Default host
-	Lookup   Lookup               // for Unit ip: the addresses of a host, as slaves will find them
-	Fetch    *messages.FetchRules // handed to every slave
+	Whole    bool                    // the hosts that a task reaches go to one slave. Default: to whichever has room
+	Order    frontier.Order          // which of a host's URLs go first. Default breadth
+	Unit     Unit                    // of politeness: which hosts share a clock. Default host
+	Lookup   Lookup                  // for Unit ip: the addresses of a host, as slaves will find them
+	Fetch    *messages.FetchSettings // handed to every slave
 
 	// how long a lease lasts unless renewed. 60 s: renewals come every second, so a slave may be silent for a minute
 	LeaseFor    time.Duration
@@ -89,8 +89,8 @@ func DefaultOptions() Options {
 }
 
 // DefaultFetchRules are the defaults of the flags.
-func DefaultFetchRules() *messages.FetchRules {
-	return &messages.FetchRules{
+func DefaultFetchRules() *messages.FetchSettings {
+	return &messages.FetchSettings{
 		FetchTimeoutNs: int64(60 * time.Second), ConnectTimeoutNs: int64(10 * time.Second),
 		IdleTimeoutNs: int64(20 * time.Second),
 		MaxBody:       64 << 20, RobotsAgent: "henro", Near: true,

@@ -54,7 +54,7 @@ func reply(w http.ResponseWriter, answer any, err error) {
 		console.Reply(w, answer)
 	case errors.Is(err, store.ErrNotFound):
 		console.Fail(w, http.StatusNotFound, err)
-	case errors.As(err, new(misuse)), errors.Is(err, ErrRevisit), errors.Is(err, revisit.ErrManyRules),
+	case errors.As(err, new(misuse)), errors.Is(err, ErrRevisit), errors.Is(err, revisit.ErrManyFixed),
 		errors.Is(err, ErrChanged):
 		console.Fail(w, http.StatusBadRequest, err)
 	case errors.Is(err, ErrPromises):

@@ -36,7 +36,7 @@ type tasks struct {
 type (
 	collected struct{ links []outlink.Outlink }
 	widened   struct {
-		rules *scope.Rules
+		scope *scope.Scope
 		seeds []reading.Seed
 	}
 	draw  struct{ slaves []string } // a task for each; drawn answers
@@ -67,8 +67,8 @@ const (
 	maxTaskURLs = 1000
 )
 
-func newTasks(o *Options, state *store.State, rules *scope.Rules) *tasks {
-	return &tasks{o: o, state: state, regions: admission.Remember(rules), rnd: rand.New(rand.NewPCG(rand.Uint64(), 0))}
+func newTasks(o *Options, state *store.State, scope *scope.Scope) *tasks {
+	return &tasks{o: o, state: state, regions: admission.Remember(scope), rnd: rand.New(rand.NewPCG(rand.Uint64(), 0))}
 }
 
 // Receive is the table of contents.
@@ -77,7 +77,7 @@ func (t *tasks) Receive(ctx actor.Context) {
 	case *collected:
 		t.collect(m.links, false)
 	case *widened: // by seeds, and what belongs to the crawl by them
-		t.seeds, t.regions = append(t.seeds, m.seeds...), admission.Remember(m.rules)
+		t.seeds, t.regions = append(t.seeds, m.seeds...), admission.Remember(m.scope)
 	case *draw:
 		ctx.Respond(&drawn{t.draw(len(m.slaves)), m.slaves})
 	case *course.DrawnOutAsked:

@@ -227,7 +227,7 @@ type SlaveWelcomed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	MasterBoot    string                 `protobuf:"bytes,1,opt,name=master_boot,json=masterBoot,proto3" json:"master_boot,omitempty"`
 	LeaseNs       int64                  `protobuf:"varint,2,opt,name=lease_ns,json=leaseNs,proto3" json:"lease_ns,omitempty"` // how long a lease lasts, from the asking
-	Fetch         *FetchRules            `protobuf:"bytes,3,opt,name=fetch,proto3" json:"fetch,omitempty"`
+	Fetch         *FetchSettings         `protobuf:"bytes,3,opt,name=fetch,proto3" json:"fetch,omitempty"`
 	Unknown       []uint64               `protobuf:"varint,4,rep,packed,name=unknown,proto3" json:"unknown,omitempty"` // leases of `held` that the master does not honour: drop them at once
 	Crawl         string                 `protobuf:"bytes,5,opt,name=crawl,proto3" json:"crawl,omitempty"`
 	Term          uint64                 `protobuf:"varint,6,opt,name=term,proto3" json:"term,omitempty"` // in which the master leads the crawl
@@ -279,7 +279,7 @@ func (x *SlaveWelcomed) GetLeaseNs() int64 {
 	return 0
 }
 
-func (x *SlaveWelcomed) GetFetch() *FetchRules {
+func (x *SlaveWelcomed) GetFetch() *FetchSettings {
 	if x != nil {
 		return x.Fetch
 	}
@@ -369,8 +369,8 @@ func (x *NotLeading) GetBoot() string {
 	return ""
 }
 
-// FetchRules is how pages of this crawl are fetched, the same on every slave.
-type FetchRules struct {
+// FetchSettings are how pages of this crawl are fetched, the same on every slave.
+type FetchSettings struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	UserAgent        string                 `protobuf:"bytes,1,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`
 	FetchTimeoutNs   int64                  `protobuf:"varint,2,opt,name=fetch_timeout_ns,json=fetchTimeoutNs,proto3" json:"fetch_timeout_ns,omitempty"`
@@ -393,7 +393,7 @@ type FetchRules struct {
 	Operator         string                 `protobuf:"bytes,21,opt,name=operator,proto3" json:"operator,omitempty"`                                      // who crawls and how to reach them, for the WARC files: --contact
 	PrivateNetworks  []string               `protobuf:"bytes,22,rep,name=private_networks,json=privateNetworks,proto3" json:"private_networks,omitempty"` // CIDR; allowed as allow_private allows all
 	AllowAddresses   []string               `protobuf:"bytes,23,rep,name=allow_addresses,json=allowAddresses,proto3" json:"allow_addresses,omitempty"`    // allowed whatever they are
-	Admission        []byte                 `protobuf:"bytes,24,opt,name=admission,proto3" json:"admission,omitempty"`                                    // which links are taken, whole, as package admission marshals its Rules
+	Admission        []byte                 `protobuf:"bytes,24,opt,name=admission,proto3" json:"admission,omitempty"`                                    // which links are taken, whole, as package admission marshals its Options
 	Headers          []*Header              `protobuf:"bytes,40,rep,name=headers,proto3" json:"headers,omitempty"`
 	CookieHosts      []string               `protobuf:"bytes,41,rep,name=cookie_hosts,json=cookieHosts,proto3" json:"cookie_hosts,omitempty"` // hosts whose cookies are kept, as weburl.Patterns has them
 	CookieFile       []byte                 `protobuf:"bytes,42,opt,name=cookie_file,json=cookieFile,proto3" json:"cookie_file,omitempty"`    // in Netscape's form; the hosts that it names have their cookies kept too
@@ -410,20 +410,20 @@ type FetchRules struct {
 	sizeCache        protoimpl.SizeCache
 }
 
-func (x *FetchRules) Reset() {
-	*x = FetchRules{}
+func (x *FetchSettings) Reset() {
+	*x = FetchSettings{}
 	mi := &file_messages_wire_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *FetchRules) String() string {
+func (x *FetchSettings) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*FetchRules) ProtoMessage() {}
+func (*FetchSettings) ProtoMessage() {}
 
-func (x *FetchRules) ProtoReflect() protoreflect.Message {
+func (x *FetchSettings) ProtoReflect() protoreflect.Message {
 	mi := &file_messages_wire_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -435,243 +435,243 @@ func (x *FetchRules) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use FetchRules.ProtoReflect.Descriptor instead.
-func (*FetchRules) Descriptor() ([]byte, []int) {
+// Deprecated: Use FetchSettings.ProtoReflect.Descriptor instead.
+func (*FetchSettings) Descriptor() ([]byte, []int) {
 	return file_messages_wire_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *FetchRules) GetUserAgent() string {
+func (x *FetchSettings) GetUserAgent() string {
 	if x != nil {
 		return x.UserAgent
 	}
 	return ""
 }
 
-func (x *FetchRules) GetFetchTimeoutNs() int64 {
+func (x *FetchSettings) GetFetchTimeoutNs() int64 {
 	if x != nil {
 		return x.FetchTimeoutNs
 	}
 	return 0
 }
 
-func (x *FetchRules) GetConnectTimeoutNs() int64 {
+func (x *FetchSettings) GetConnectTimeoutNs() int64 {
 	if x != nil {
 		return x.ConnectTimeoutNs
 	}
 	return 0
 }
 
-func (x *FetchRules) GetIdleTimeoutNs() int64 {
+func (x *FetchSettings) GetIdleTimeoutNs() int64 {
 	if x != nil {
 		return x.IdleTimeoutNs
 	}
 	return 0
 }
 
-func (x *FetchRules) GetMaxBody() int64 {
+func (x *FetchSettings) GetMaxBody() int64 {
 	if x != nil {
 		return x.MaxBody
 	}
 	return 0
 }
 
-func (x *FetchRules) GetAllowPrivate() bool {
+func (x *FetchSettings) GetAllowPrivate() bool {
 	if x != nil {
 		return x.AllowPrivate
 	}
 	return false
 }
 
-func (x *FetchRules) GetVerifyTls() bool {
+func (x *FetchSettings) GetVerifyTls() bool {
 	if x != nil {
 		return x.VerifyTls
 	}
 	return false
 }
 
-func (x *FetchRules) GetResolve() []string {
+func (x *FetchSettings) GetResolve() []string {
 	if x != nil {
 		return x.Resolve
 	}
 	return nil
 }
 
-func (x *FetchRules) GetInclude() []string {
+func (x *FetchSettings) GetInclude() []string {
 	if x != nil {
 		return x.Include
 	}
 	return nil
 }
 
-func (x *FetchRules) GetExclude() []string {
+func (x *FetchSettings) GetExclude() []string {
 	if x != nil {
 		return x.Exclude
 	}
 	return nil
 }
 
-func (x *FetchRules) GetDns() string {
+func (x *FetchSettings) GetDns() string {
 	if x != nil {
 		return x.Dns
 	}
 	return ""
 }
 
-func (x *FetchRules) GetRobotsAgent() string {
+func (x *FetchSettings) GetRobotsAgent() string {
 	if x != nil {
 		return x.RobotsAgent
 	}
 	return ""
 }
 
-func (x *FetchRules) GetHtmlOnly() bool {
+func (x *FetchSettings) GetHtmlOnly() bool {
 	if x != nil {
 		return x.HtmlOnly
 	}
 	return false
 }
 
-func (x *FetchRules) GetObeyNoindex() bool {
+func (x *FetchSettings) GetObeyNoindex() bool {
 	if x != nil {
 		return x.ObeyNoindex
 	}
 	return false
 }
 
-func (x *FetchRules) GetLanguages() []string {
+func (x *FetchSettings) GetLanguages() []string {
 	if x != nil {
 		return x.Languages
 	}
 	return nil
 }
 
-func (x *FetchRules) GetHttp1() bool {
+func (x *FetchSettings) GetHttp1() bool {
 	if x != nil {
 		return x.Http1
 	}
 	return false
 }
 
-func (x *FetchRules) GetSitemaps() bool {
+func (x *FetchSettings) GetSitemaps() bool {
 	if x != nil {
 		return x.Sitemaps
 	}
 	return false
 }
 
-func (x *FetchRules) GetJsonLd() bool {
+func (x *FetchSettings) GetJsonLd() bool {
 	if x != nil {
 		return x.JsonLd
 	}
 	return false
 }
 
-func (x *FetchRules) GetOperator() string {
+func (x *FetchSettings) GetOperator() string {
 	if x != nil {
 		return x.Operator
 	}
 	return ""
 }
 
-func (x *FetchRules) GetPrivateNetworks() []string {
+func (x *FetchSettings) GetPrivateNetworks() []string {
 	if x != nil {
 		return x.PrivateNetworks
 	}
 	return nil
 }
 
-func (x *FetchRules) GetAllowAddresses() []string {
+func (x *FetchSettings) GetAllowAddresses() []string {
 	if x != nil {
 		return x.AllowAddresses
 	}
 	return nil
 }
 
-func (x *FetchRules) GetAdmission() []byte {
+func (x *FetchSettings) GetAdmission() []byte {
 	if x != nil {
 		return x.Admission
 	}
 	return nil
 }
 
-func (x *FetchRules) GetHeaders() []*Header {
+func (x *FetchSettings) GetHeaders() []*Header {
 	if x != nil {
 		return x.Headers
 	}
 	return nil
 }
 
-func (x *FetchRules) GetCookieHosts() []string {
+func (x *FetchSettings) GetCookieHosts() []string {
 	if x != nil {
 		return x.CookieHosts
 	}
 	return nil
 }
 
-func (x *FetchRules) GetCookieFile() []byte {
+func (x *FetchSettings) GetCookieFile() []byte {
 	if x != nil {
 		return x.CookieFile
 	}
 	return nil
 }
 
-func (x *FetchRules) GetProxy() string {
+func (x *FetchSettings) GetProxy() string {
 	if x != nil {
 		return x.Proxy
 	}
 	return ""
 }
 
-func (x *FetchRules) GetObey() []string {
+func (x *FetchSettings) GetObey() []string {
 	if x != nil {
 		return x.Obey
 	}
 	return nil
 }
 
-func (x *FetchRules) GetBotKey() []byte {
+func (x *FetchSettings) GetBotKey() []byte {
 	if x != nil {
 		return x.BotKey
 	}
 	return nil
 }
 
-func (x *FetchRules) GetBotAgent() string {
+func (x *FetchSettings) GetBotAgent() string {
 	if x != nil {
 		return x.BotAgent
 	}
 	return ""
 }
 
-func (x *FetchRules) GetNear() bool {
+func (x *FetchSettings) GetNear() bool {
 	if x != nil {
 		return x.Near
 	}
 	return false
 }
 
-func (x *FetchRules) GetBrowser() string {
+func (x *FetchSettings) GetBrowser() string {
 	if x != nil {
 		return x.Browser
 	}
 	return ""
 }
 
-func (x *FetchRules) GetRender() []string {
+func (x *FetchSettings) GetRender() []string {
 	if x != nil {
 		return x.Render
 	}
 	return nil
 }
 
-func (x *FetchRules) GetNews() bool {
+func (x *FetchSettings) GetNews() bool {
 	if x != nil {
 		return x.News
 	}
 	return false
 }
 
-func (x *FetchRules) GetBehaviours() []*Header {
+func (x *FetchSettings) GetBehaviours() []*Header {
 	if x != nil {
 		return x.Behaviours
 	}
@@ -3041,12 +3041,12 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\vconnections\x18\x05 \x01(\rR\vconnections\x12\x12\n" +
 	"\x04held\x18\x06 \x03(\x04R\x04held\x12\x14\n" +
 	"\x05crawl\x18\a \x01(\tR\x05crawl\x12\x12\n" +
-	"\x04term\x18\b \x01(\x04R\x04term\"\xb8\x01\n" +
+	"\x04term\x18\b \x01(\x04R\x04term\"\xbb\x01\n" +
 	"\rSlaveWelcomed\x12\x1f\n" +
 	"\vmaster_boot\x18\x01 \x01(\tR\n" +
 	"masterBoot\x12\x19\n" +
-	"\blease_ns\x18\x02 \x01(\x03R\aleaseNs\x12'\n" +
-	"\x05fetch\x18\x03 \x01(\v2\x11.henro.FetchRulesR\x05fetch\x12\x18\n" +
+	"\blease_ns\x18\x02 \x01(\x03R\aleaseNs\x12*\n" +
+	"\x05fetch\x18\x03 \x01(\v2\x14.henro.FetchSettingsR\x05fetch\x12\x18\n" +
 	"\aunknown\x18\x04 \x03(\x04R\aunknown\x12\x14\n" +
 	"\x05crawl\x18\x05 \x01(\tR\x05crawl\x12\x12\n" +
 	"\x04term\x18\x06 \x01(\x04R\x04term\"J\n" +
@@ -3054,9 +3054,8 @@ const file_messages_wire_proto_rawDesc = "" +
 	"NotLeading\x12\x14\n" +
 	"\x05crawl\x18\x01 \x01(\tR\x05crawl\x12\x12\n" +
 	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x12\n" +
-	"\x04boot\x18\x03 \x01(\tR\x04boot\"\x9a\b\n" +
-	"\n" +
-	"FetchRules\x12\x1d\n" +
+	"\x04boot\x18\x03 \x01(\tR\x04boot\"\x9d\b\n" +
+	"\rFetchSettings\x12\x1d\n" +
 	"\n" +
 	"user_agent\x18\x01 \x01(\tR\tuserAgent\x12(\n" +
 	"\x10fetch_timeout_ns\x18\x02 \x01(\x03R\x0efetchTimeoutNs\x12,\n" +
@@ -3365,7 +3364,7 @@ var file_messages_wire_proto_goTypes = []any{
 	(*SlaveRegistered)(nil), // 1: henro.SlaveRegistered
 	(*SlaveWelcomed)(nil),   // 2: henro.SlaveWelcomed
 	(*NotLeading)(nil),      // 3: henro.NotLeading
-	(*FetchRules)(nil),      // 4: henro.FetchRules
+	(*FetchSettings)(nil),   // 4: henro.FetchSettings
 	(*Header)(nil),          // 5: henro.Header
 	(*WorkRequested)(nil),   // 6: henro.WorkRequested
 	(*Mailboxes)(nil),       // 7: henro.Mailboxes
@@ -3393,9 +3392,9 @@ var file_messages_wire_proto_goTypes = []any{
 	(*Greeted)(nil),         // 29: henro.Greeted
 }
 var file_messages_wire_proto_depIdxs = []int32{
-	4,  // 0: henro.SlaveWelcomed.fetch:type_name -> henro.FetchRules
-	5,  // 1: henro.FetchRules.headers:type_name -> henro.Header
-	5,  // 2: henro.FetchRules.behaviours:type_name -> henro.Header
+	4,  // 0: henro.SlaveWelcomed.fetch:type_name -> henro.FetchSettings
+	5,  // 1: henro.FetchSettings.headers:type_name -> henro.Header
+	5,  // 2: henro.FetchSettings.behaviours:type_name -> henro.Header
 	7,  // 3: henro.WorkRequested.mailboxes:type_name -> henro.Mailboxes
 	9,  // 4: henro.TaskBatch.tasks:type_name -> henro.HostTask
 	10, // 5: henro.HostTask.tasks:type_name -> henro.Task

@@ -26,11 +26,11 @@ func leaveOut(m *parse) admission.Reason {
 	switch {
 	case m.response.Status >= 300 && m.response.Status < 400:
 		return admission.None
-	case m.rules.sent.HtmlOnly && !isHTML(v.Mime):
+	case m.settings.sent.HtmlOnly && !isHTML(v.Mime):
 		return admission.Mime
-	case v.Noindex && slices.Contains(m.rules.sent.Obey, "noindex"):
+	case v.Noindex && slices.Contains(m.settings.sent.Obey, "noindex"):
 		return admission.NoIndex
-	case robots.Reserved(m.usage, m.rules.sent.Obey) != "":
+	case robots.Reserved(m.usage, m.settings.sent.Obey) != "":
 		return admission.Reserved
 	case foreign(m):
 		return admission.Language

@@ -25,20 +25,20 @@ import (
 
 // assignment is a lease as its Fetcher and the Parsers of its answers have it.
 type assignment struct {
-	task    *messages.HostTask
-	until   time.Time
-	rules   *rules
-	parsers parsers
-	slave   *actor.PID
-	kept    *account
-	gate    *gate
-	log     *logrus.Entry
+	task     *messages.HostTask
+	until    time.Time
+	settings *settings
+	parsers  parsers
+	slave    *actor.PID
+	kept     *account
+	gate     *gate
+	log      *logrus.Entry
 
 	begun   bool                  // a Fetcher has been at it
 	broke   *messages.PageVisited // the visit under way when that one panicked; nil: there was none
 	fetcher *actor.PID
-	links   *admission.Rules // of the crawl, for this lease
-	scripts *render.Lease    // nil: they are not run here
+	links   *admission.Options // of the crawl, for this lease
+	scripts *render.Lease      // nil: they are not run here
 	book    *recall.Book
 	regions *admission.Lent
 }
@@ -189,10 +189,10 @@ func (f *Fetcher) start(ctx actor.Context) {
 		return
 	}
 	f.begun = true
-	links := f.rules.admission
+	links := f.settings.admission
 	links.MaxRedirects = int(f.task.MaxRedirects)
 	f.links, f.fetcher = &links, ctx.Self()
-	f.regions = &admission.Lent{Host: f.task.Host, Part: f.rules.scope.Part(f.task.Prefixes, f.task.Stops)}
+	f.regions = &admission.Lent{Host: f.task.Host, Part: f.settings.scope.Part(f.task.Prefixes, f.task.Stops)}
 	var malformed []*messages.PageVisited
 	f.walk, malformed = walk.New(time.Now(), walk.Lease{Task: f.task, Until: f.until, Links: f.links})
 	root, self := ctx.ActorSystem().Root, ctx.Self()
@@ -201,7 +201,7 @@ func (f *Fetcher) start(ctx actor.Context) {
 		f.lanes[i].place = place{gate: f.gate, called: func() { root.Send(self, &goOn{}) }}
 	}
 	f.heldUntil.Store(&f.until)
-	f.jar = f.rules.jar(f.task, time.Now())
+	f.jar = f.settings.jar(f.task, time.Now())
 	for _, v := range malformed {
 		f.log.WithField("url", v.Url).Warn("the URL of a task cannot be read")
 		f.made(ctx, &messages.Fact{Visited: v})
@@ -233,7 +233,7 @@ func (f *Fetcher) goOn(ctx actor.Context) {
 		}
 	}
 	now := time.Now()
-	switch f.walk.Step(now, f.kept.window.behind() || f.rules.client.Scarce()) {
+	switch f.walk.Step(now, f.kept.window.behind() || f.settings.client.Scarce()) {
 	case walk.Await: // the lease ends with the request under way, unless it is renewed meanwhile
 		f.leave(away)
 		if walk.Held(now, f.walk.Until) {
@@ -243,7 +243,7 @@ func (f *Fetcher) goOn(ctx actor.Context) {
 		}
 	case walk.Rest:
 		rest := f.walk.At().Sub(now)
-		f.rules.client.Rests(f.task.Host, rest)
+		f.settings.client.Rests(f.task.Host, rest)
 		f.leave(rests)
 		if len(f.walk.Asked()) > 0 { // they end with the lease
 			rest = min(rest, f.walk.Until.Sub(now))
@@ -264,7 +264,7 @@ func (f *Fetcher) goOn(ctx actor.Context) {
 	case walk.End:
 		f.leave(away)
 		f.made(ctx, &messages.Fact{Finished: f.walk.Finished()})
-		f.rules.client.Forget(f.task.Host) // perhaps another slave comes next
+		f.settings.client.Forget(f.task.Host) // perhaps another slave comes next
 		ctx.Send(f.slave, &fetcherGone{lease: f.task.Lease})
 		f.finished = true
 	}
@@ -292,7 +292,7 @@ func (f *Fetcher) made(ctx actor.Context, m *messages.Fact) {
 func (f *Fetcher) request(ctx actor.Context, v *walk.Visit) {
 	l := f.next
 	f.next = nil
-	root, self, client := ctx.ActorSystem().Root, ctx.Self(), f.rules.client
+	root, self, client := ctx.ActorSystem().Root, ctx.Self(), f.settings.client
 	l.visit = v
 	if v.Render {
 		never := f.never(v)
@@ -309,11 +309,11 @@ func (f *Fetcher) request(ctx actor.Context, v *walk.Visit) {
 		v.Task.Etag, v.Task.LastModified = "", ""
 	}
 	request := fetch.Request{URL: v.URL, ETag: v.Task.GetEtag(), LastModified: v.Task.GetLastModified(),
-		Fields: f.rules.secrets(v.URL.String(), f.jar), Served: f.kept.served.Load(),
+		Fields: f.settings.secrets(v.URL.String(), f.jar), Served: f.kept.served.Load(),
 		// the process may be stopped between here and the writing
 		Permit: func() bool { return walk.Held(time.Now(), *f.heldUntil.Load()) }}
 	if posted.Is(v.URL.String()) {
-		posts(&request, v, f.rules.sent)
+		posts(&request, v, f.settings.sent)
 	}
 	f.flying.Go(func() {
 		m := &fetched{lane: l}

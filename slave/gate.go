@@ -18,8 +18,8 @@ import (
 type gate struct {
 	mu sync.Mutex
 	usage
-	free int
-	line []*place // of those that wait: by due, then as they came
+	free  int
+	queue []*place // of those that wait: by due, then as they came
 }
 
 // usage is how a gate is used.
@@ -73,8 +73,8 @@ func (p *place) move(to standing) {
 	g.mu.Lock()
 	p.step(to)
 	var next *place
-	if g.free > 0 && len(g.line) > 0 {
-		next = g.line[0]
+	if g.free > 0 && len(g.queue) > 0 {
+		next = g.queue[0]
 		next.step(holds)
 	}
 	g.mu.Unlock()
@@ -89,7 +89,7 @@ func (p *place) step(to standing) {
 	case rests:
 		g.resting--
 	case waits:
-		g.line = slices.DeleteFunc(g.line, func(other *place) bool { return other == p })
+		g.queue = slices.DeleteFunc(g.queue, func(other *place) bool { return other == p })
 	case holds:
 		g.free, g.underWay, g.busy = g.free+1, g.underWay-1, g.busy+time.Since(p.since)
 	}
@@ -97,15 +97,15 @@ func (p *place) step(to standing) {
 	case rests:
 		g.resting++
 	case waits: // most often behind all others, since who asks has just become due
-		at := len(g.line)
-		for at > 0 && g.line[at-1].due.After(p.due) {
+		at := len(g.queue)
+		for at > 0 && g.queue[at-1].due.After(p.due) {
 			at--
 		}
-		g.line = slices.Insert(g.line, at, p)
+		g.queue = slices.Insert(g.queue, at, p)
 	case holds:
 		g.free, g.underWay, p.since = g.free-1, g.underWay+1, time.Now()
 	}
-	g.waiting = len(g.line)
+	g.waiting = len(g.queue)
 }
 
 func (g *gate) use() usage {

@@ -50,7 +50,7 @@ type Options struct {
 	// MaxLinks bounds the outlinks kept of one page.
 	MaxLinks int
 
-	// Admit is admission.Rules.Admit of a slave in the master's own process; nil: there is no such rule.
+	// Admit is admission.Options.Admit of a slave in the master's own process; nil: there is no such rule.
 	Admit func(from, to string) bool
 	// Noise reports that a page that is not what it was differs from its last capture in nothing that its reader wants
 	// to know; body is HTML in UTF-8. nil: nobody does. Parsers ask it, all at once.

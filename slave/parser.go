@@ -237,7 +237,7 @@ func (p *Parser) robots(m *parse, found *parsed) *messages.RulesVisited {
 	r := m.response
 	v := &messages.RulesVisited{Status: uint32(r.Status), Reason: r.Reason, TookNs: int64(r.Took),
 		RetryAfterNs: int64(r.RetryAfter), Says: saysOf(r)}
-	file := m.visit.File.Answered(answer(r), m.rules.sent.RobotsAgent, slices.Contains(m.rules.sent.Obey, "tdm"))
+	file := m.visit.File.Answered(answer(r), m.settings.sent.RobotsAgent, slices.Contains(m.settings.sent.Obey, "tdm"))
 	found.file = &file
 	if m.visit.File.TDM() {
 		v.Path = robots.TDMFile
@@ -272,7 +272,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 	v.Digest = digest[:]
 	v.Unchanged = m.visit.Task != nil && r.Status == http.StatusOK && string(m.visit.Task.Digest) == string(v.Digest)
 	v.Mime = mimeOf(r)
-	directives := robots.ParseTag(r.Header.Values("X-Robots-Tag"), m.rules.sent.RobotsAgent)
+	directives := robots.ParseTag(r.Header.Values("X-Robots-Tag"), m.settings.sent.RobotsAgent)
 
 	set := &p.found
 	set.Urls, set.Kinds, set.Flags, set.Anchors = set.Urls[:0], set.Kinds[:0], set.Flags[:0], set.Anchors[:0]
@@ -290,7 +290,7 @@ func (p *Parser) page(m *parse, found *parsed) {
 		p.reading = nil
 	case r.Status == http.StatusOK && p.document.ScanRequisites(v.Mime, r.URL.String(), r.Body, p.options()):
 		p.resolve(r.URL, p.document.Links, set, "")
-	case m.rules.sent.Sitemaps && r.Status == http.StatusOK && mayName(v.Mime):
+	case m.settings.sent.Sitemaps && r.Status == http.StatusOK && mayName(v.Mime):
 		p.entries(m, set)
 	}
 	p.resolve(r.URL, links.Header(r.Header.Values("Link")), set, "")
@@ -402,7 +402,7 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 	p.document.Scan(text, options)
 	d := &p.document
 	v.Title, v.Scripted = d.Title, d.Scripted
-	v.Noise = p.o.Noise != nil && m.rules.sent.News && len(m.visit.Task.GetDigest()) > 0 && !v.Unchanged &&
+	v.Noise = p.o.Noise != nil && m.settings.sent.News && len(m.visit.Task.GetDigest()) > 0 && !v.Unchanged &&
 		p.o.Noise(v.Url, r.Status, text)
 	if r.Status == http.StatusOK && !v.Truncated {
 		v.Says = living.Tried{Sockets: d.Sockets, Streams: d.Streams}.String()
@@ -426,20 +426,20 @@ func (p *Parser) html(m *parse, directives *robots.Directives) weburl.URL {
 // has what follows from them, and no rule looks at the words at each visit. Its links are judged again all the same:
 // what is admitted changes with the rules, the stop list and the room of the crawl.
 func (p *Parser) wordsUnasked(m *parse) bool {
-	return m.visited.Unchanged && !m.rules.sent.Near && len(m.rules.sent.Languages) == 0 &&
-		m.rules.admission.Topic == nil
+	return m.visited.Unchanged && !m.settings.sent.Near && len(m.settings.sent.Languages) == 0 &&
+		m.settings.admission.Topic == nil
 }
 
 // words fills in what follows from the words of a page: the language, the topic, the sketch.
 func (p *Parser) words(m *parse) {
 	d, v := &p.document, m.visited
 	v.Language = charset.Language(d.Lang, v.Charset, d.Text)
-	if about := m.rules.admission.Topic; about != nil {
+	if about := m.settings.admission.Topic; about != nil {
 		p.reading = about.Read(d.Title, d.Text)
 		v.Topic = 1 + uint32(1000*p.reading.Score)
 	}
 	v.MainDigest = fingerprint.Main(d.Text)
-	if m.rules.sent.Near {
+	if m.settings.sent.Near {
 		var near fingerprint.Near
 		if v.Simhash, near = p.nearer.Sketch(d.Text); near.Count > 0 {
 			v.Near = near.Append(nil)
@@ -495,8 +495,8 @@ func mimeOf(r *fetch.Response) string {
 
 // foreign reports whether a page is known to be in a language that is not kept.
 func foreign(m *parse) bool {
-	return len(m.rules.sent.Languages) > 0 && m.visited.Language != "" &&
-		!slices.Contains(m.rules.sent.Languages, m.visited.Language)
+	return len(m.settings.sent.Languages) > 0 && m.visited.Language != "" &&
+		!slices.Contains(m.settings.sent.Languages, m.visited.Language)
 }
 
 func isHTML(mime string) bool { return mime == "text/html" || mime == "application/xhtml+xml" }

@@ -37,10 +37,10 @@ func answered(status int, location, refresh, link, mime string, body []byte) *pa
 	return &parse{
 		follow: true, visit: &walk.Visit{URL: url},
 		assignment: &assignment{
-			task:    &messages.HostTask{Host: url.Host()},
-			rules:   &rules{sent: &messages.FetchRules{RobotsAgent: "henro"}},
-			links:   &admission.Rules{MaxRedirects: 20},
-			regions: &admission.Lent{Host: url.Host(), Part: &scope.Part{Prefixes: []string{"http://a.example/"}}},
+			task:     &messages.HostTask{Host: url.Host()},
+			settings: &settings{sent: &messages.FetchSettings{RobotsAgent: "henro"}},
+			links:    &admission.Options{MaxRedirects: 20},
+			regions:  &admission.Lent{Host: url.Host(), Part: &scope.Part{Prefixes: []string{"http://a.example/"}}},
 		},
 		visited: &messages.PageVisited{Url: url.String(), DepthLeft: 3},
 		fetched: &fetched{response: &fetch.Response{URL: url, Status: status, Header: header, Body: body, Payload: body,
@@ -88,7 +88,7 @@ func TestItIsAskedWhetherAChangeIsNoise(t *testing.T) {
 		}
 		m := answered(200, "", "", "", "text/html", body)
 		m.visit.Task = &messages.Task{Digest: c.digest}
-		m.rules.sent.News = c.news
+		m.settings.sent.News = c.news
 		p.page(m, &parsed{})
 		if m.visited.Noise != c.want || c.want != (asked == m.visited.Url+" 200 "+string(body)) {
 			t.Errorf("%s: noise %v, asked %q", c.sentence, m.visited.Noise, asked)
@@ -144,9 +144,9 @@ func TestThePageThatIsAsBeforeHasItsLinksJudgedAgain(t *testing.T) {
 		"as before":    {func(*parse, *Parser) {}, false},
 		"changed":      {func(m *parse, _ *Parser) { m.visit.Task.Digest = []byte("another") }, true},
 		"new":          {func(m *parse, _ *Parser) { m.visit.Task = nil }, true},
-		"compared":     {func(m *parse, _ *Parser) { m.rules.sent.Near = true }, true},
-		"in languages": {func(m *parse, _ *Parser) { m.rules.sent.Languages = []string{"en"} }, true},
-		"for a topic":  {func(m *parse, _ *Parser) { m.rules.admission.Topic = about }, true},
+		"compared":     {func(m *parse, _ *Parser) { m.settings.sent.Near = true }, true},
+		"in languages": {func(m *parse, _ *Parser) { m.settings.sent.Languages = []string{"en"} }, true},
+		"for a topic":  {func(m *parse, _ *Parser) { m.settings.admission.Topic = about }, true},
 	} {
 		m := answered(200, "", "", "", "text/html", body)
 		p := &Parser{o: DefaultOptions()}

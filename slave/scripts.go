@@ -35,7 +35,7 @@ const showFor = 2 * time.Minute
 
 // openRenderer makes the renderer, once, if the crawl wants one and there is a browser.
 func openRenderer(s *Slave) {
-	f := s.rules.sent
+	f := s.settings.sent
 	if s.renderer != nil || !runsScripts(f) {
 		return
 	}
@@ -54,13 +54,13 @@ func openRenderer(s *Slave) {
 	s.renderer = render.New(shows, s.o.Others, s.o.Archive.Writer.Dir, s.log)
 }
 
-func runsScripts(f *messages.FetchRules) bool {
+func runsScripts(f *messages.FetchSettings) bool {
 	return f.Browser != "" && f.Browser != "off" || len(f.Render) > 0
 }
 
 // posts makes a request one by POST, if scripts of a page in the browser may ask so. What only has the form of one is
 // not made at all.
-func posts(request *fetch.Request, v *walk.Visit, f *messages.FetchRules) {
+func posts(request *fetch.Request, v *walk.Visit, f *messages.FetchSettings) {
 	p, is := posted.Read(v.URL.String())
 	if request.URL = p.URL; !is || !runsScripts(f) || v.Requisite == 0 || v.Requisite == outlink.PageToo {
 		request.URL = weburl.URL{}
@@ -80,8 +80,8 @@ func scriptsOf(s *Slave, task *messages.HostTask) *render.Lease {
 	if s.renderer == nil {
 		return nil
 	}
-	f := s.rules.sent
-	made := &render.Lease{Renderer: s.renderer, Mode: f.Browser, Patterns: s.rules.render}
+	f := s.settings.sent
+	made := &render.Lease{Renderer: s.renderer, Mode: f.Browser, Patterns: s.settings.render}
 	if err := made.Knows(task.Living); err != nil {
 		s.log.WithFields(logrus.Fields{"host": task.Host, "err": err}).Warn("what is known of the host's scripts " +
 			"cannot be read: it is learnt again")

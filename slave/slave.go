@@ -118,7 +118,7 @@ type Slave struct {
 	gate      *gate   // the connections, which the fetchers take
 
 	bond     bond
-	rules    *rules
+	settings *settings
 	renderer *render.Renderer // nil: no scripts are run
 	book     *recall.Book     // what the process before had archived last
 	leases   map[uint64]*lent
@@ -182,7 +182,7 @@ func (s *Slave) Receive(ctx actor.Context) {
 	case *actor.Stopping, *actor.Restarting:
 		s.ticking.Stop()
 		s.room.sought.Wait()
-		s.rules.close()
+		s.settings.close()
 		closeRenderer(s)
 		s.ending = true
 	case *MasterSeen:
@@ -289,18 +289,18 @@ func (s *Slave) register(ctx actor.Context) {
 
 func (s *Slave) heldLeases() []uint64 { return slices.Collect(maps.Keys(s.leases)) }
 
-// welcome takes the master's rules. A master that was restarted gets again what it may have missed.
+// welcome takes the master's settings. A master that was restarted gets again what it may have missed.
 func (s *Slave) welcome(ctx actor.Context, m *messages.SlaveWelcomed) {
 	if !s.bond.mayWelcome(m) {
 		return
 	}
-	made, err := makeRules(m.Fetch, s.o, s.log)
+	made, err := makeSettings(m.Fetch, s.o, s.log)
 	if err != nil {
-		s.log.WithField("err", err).Error("the master's rules of fetching cannot be used here")
+		s.log.WithField("err", err).Error("the master's settings of fetching cannot be used here")
 		return
 	}
-	s.rules.close()
-	s.rules = made
+	s.settings.close()
+	s.settings = made
 	openRenderer(s)
 	s.bond.tie(m)
 	for _, id := range m.Unknown {
@@ -364,7 +364,7 @@ func (s *Slave) takeTask(ctx actor.Context, task *messages.HostTask, until time.
 		return
 	}
 	kept := s.window.open(task.Host)
-	props := fetcherProps(&assignment{task: task, until: until, rules: s.rules, parsers: s.parsers,
+	props := fetcherProps(&assignment{task: task, until: until, settings: s.settings, parsers: s.parsers,
 		slave: ctx.Self(), kept: kept, gate: s.gate, log: s.log, scripts: scriptsOf(s, task), book: s.book})
 	s.leases[task.Lease] = &lent{host: task.Host, kept: kept, owed: owed.New(task.Lease, task.Host, kept),
 		fetcher: floor.SpawnAs(ctx, props, "fetcher/"+task.Host)}

@@ -87,7 +87,7 @@ func (s *school) newLeader(name string, c messages.Claim) *actortest.Probe {
 func welcome(c messages.Claim) *messages.SlaveWelcomed {
 	return &messages.SlaveWelcomed{MasterBoot: c.Boot, LeaseNs: int64(time.Minute),
 		Crawl: c.Crawl, Term: c.Term,
-		Fetch: &messages.FetchRules{
+		Fetch: &messages.FetchSettings{
 			UserAgent: "test", FetchTimeoutNs: int64(time.Minute), ConnectTimeoutNs: int64(10 * time.Second),
 			IdleTimeoutNs: int64(20 * time.Second),
 			MaxBody:       1 << 20, RobotsAgent: "test",

@@ -156,7 +156,7 @@ func TestParsersAreSharedOutByHost(t *testing.T) {
 		fetchers := map[*account]*actor.PID{}
 		send = func(kept *account, takes time.Duration, refill bool) {
 			m := answered(200, "", "", "", "text/html", []byte("<a href=/x>"))
-			m.links = &admission.Rules{MaxRedirects: 20, Admit: func(string, string) bool {
+			m.links = &admission.Options{MaxRedirects: 20, Admit: func(string, string) bool {
 				time.Sleep(takes)
 				return true
 			}}

@@ -113,7 +113,7 @@ type spawn struct {
 	name  string
 }
 
-type watch struct{ who *actor.PID }
+type watchDeath struct{ who *actor.PID }
 
 func (p *Probe) receive(c actor.Context) {
 	switch m := c.Message().(type) {
@@ -125,7 +125,7 @@ func (p *Probe) receive(c actor.Context) {
 		}
 		c.Respond(pid)
 		return
-	case *watch:
+	case *watchDeath:
 		c.Watch(m.who)
 		return
 	case *actor.Terminated:
@@ -153,7 +153,7 @@ func (p *Probe) Spawn(t *testing.T, props *actor.Props, name string) *actor.PID 
 }
 
 // Watch makes the probe hear of the end of an actor.
-func (p *Probe) Watch(who *actor.PID) { p.system.Root.Send(p.PID, &watch{who}) }
+func (p *Probe) Watch(who *actor.PID) { p.system.Root.Send(p.PID, &watchDeath{who}) }
 
 // Tell sends the message to the actor as if the probe had sent it, so that answers come to the probe.
 func (p *Probe) Tell(to *actor.PID, message any) {

@@ -2,9 +2,9 @@
 //
 // Every rule about URLs is asked here and nowhere else: by the Host that admits the links of a page, by the slave that
 // follows links inside a lease, when stored links are judged again because their page came closer to a seed, and by
-// henro why. A link is judged in two steps. Rules.Link looks at the link, its page and the scope: any process can take
-// that step, in any order of links. Host.Takes looks at what one host has shown so far, so it is taken where that is
-// known: robots.txt by the slave, the stop list and the session ids by the Host.
+// henro why. A link is judged in two steps. Options.Link looks at the link, its page and the scope: any process can
+// take that step, in any order of links. Host.Takes looks at what one host has shown so far, so it is taken where that
+// is known: robots.txt by the slave, the stop list and the session ids by the Host.
 //
 // Reasons are a closed set with one word each: those of skipped.jsonl, of the counts in the status, and of henro why.
 //
@@ -30,8 +30,8 @@ import (
 	"henro/messages/weburl"
 )
 
-// Rules are what a crawl demands of links, beside its scope. They are immutable.
-type Rules struct {
+// Options are what a crawl demands of links, beside its scope. They are immutable.
+type Options struct {
 	Traps        traps.Options
 	MaxRedirects int  // in a row that lead to a page; 0: none is followed
 	ObeyNofollow bool // links marked rel=nofollow are not followed, nor those of pages that say nofollow
@@ -62,13 +62,13 @@ type Rules struct {
 // imports, the font of that, and one more. It must fit into three bits (store.Flags).
 const MaxRequisite = 5
 
-// DefaultRules lose no page that a person could have reached. Browsers follow 20 redirects in a row: more are a loop.
-func DefaultRules() Rules {
-	return Rules{Traps: traps.DefaultOptions(), MaxRedirects: 20, Beyond: 1, Depth: -1, Requisites: outlink.AllClasses}
+// DefaultOptions lose no page that a person could have reached. Browsers follow 20 redirects in a row: more are a loop.
+func DefaultOptions() Options {
+	return Options{Traps: traps.DefaultOptions(), MaxRedirects: 20, Beyond: 1, Depth: -1, Requisites: outlink.AllClasses}
 }
 
-// Flags adds a flag for each rule that an operator may set, with its value as it is for a default.
-func (r *Rules) Flags(f *pflag.FlagSet) {
+// Flags adds a flag for each option that an operator may set, with its value as it is for a default.
+func (r *Options) Flags(f *pflag.FlagSet) {
 	f.Var(&r.Requisites, "requisites",
 		"what to fetch of what a browser loads to show a page, from any host and whatever the --depth: all, off, or a "+
 			"list such as all,-media of image, style, script, font, frame, media, object and icon")
@@ -77,12 +77,12 @@ func (r *Rules) Flags(f *pflag.FlagSet) {
 			"and its URL, or from the text around it")
 }
 
-// MarshalBinary writes the rules for slaves: JSON, so that an older slave passes over a rule that it does not know, and
+// MarshalBinary writes the options for slaves: JSON, so that an older slave passes over one that it does not know, and
 // a newer one keeps its default.
-func (r *Rules) MarshalBinary() ([]byte, error) { return json.Marshal(r) }
+func (r *Options) MarshalBinary() ([]byte, error) { return json.Marshal(r) }
 
 // UnmarshalBinary reads what MarshalBinary wrote.
-func (r *Rules) UnmarshalBinary(b []byte) error {
+func (r *Options) UnmarshalBinary(b []byte) error {
 	if err := json.Unmarshal(b, r); err != nil {
 		return fmt.Errorf("rules of links: %w", err)
 	}
@@ -90,7 +90,7 @@ func (r *Rules) UnmarshalBinary(b []byte) error {
 }
 
 // Validate says what makes no sense.
-func (r *Rules) Validate() error {
+func (r *Options) Validate() error {
 	if r.MaxRedirects < 0 || r.MaxRedirects > outlink.MaxRedirects {
 		return fmt.Errorf("redirects in a row %d: want 0 to %d", r.MaxRedirects, outlink.MaxRedirects)
 	}
@@ -150,7 +150,7 @@ type Place struct {
 }
 
 // Link judges one link by itself, its page and the scope. Host.Takes comes after it.
-func (r *Rules) Link(in Regions, page *Page, l *outlink.Outlink) (Place, Reason) {
+func (r *Options) Link(in Regions, page *Page, l *outlink.Outlink) (Place, Reason) {
 	to, reason := r.link(in, page, l)
 	if reason == None && r.Admit != nil && !r.Admit(page.URL, l.URL) {
 		reason = OwnRule
@@ -158,7 +158,7 @@ func (r *Rules) Link(in Regions, page *Page, l *outlink.Outlink) (Place, Reason)
 	return to, reason
 }
 
-func (r *Rules) link(in Regions, page *Page, l *outlink.Outlink) (Place, Reason) {
+func (r *Options) link(in Regions, page *Page, l *outlink.Outlink) (Place, Reason) {
 	moved := page.Requisite > 0 && l.Kind == outlink.Redirect // a requisite has another URL
 	if posted.Is(l.URL) && l.Kind != outlink.Post && !(moved && posted.Same(page.URL, l.URL)) {
 		return Place{}, NoPage // no page writes the name of a POST: what is shown in the browser makes it
@@ -181,7 +181,7 @@ func (r *Rules) link(in Regions, page *Page, l *outlink.Outlink) (Place, Reason)
 }
 
 // requisite judges a link to a requisite, or with moved the redirect of one.
-func (r *Rules) requisite(in Regions, page *Page, l *outlink.Outlink, moved bool) (Place, Reason) {
+func (r *Options) requisite(in Regions, page *Page, l *outlink.Outlink, moved bool) (Place, Reason) {
 	to := Place{Depth: page.Depth, Requisite: page.Requisite + 1}
 	switch {
 	case moved:
@@ -206,7 +206,7 @@ func (r *Rules) requisite(in Regions, page *Page, l *outlink.Outlink, moved bool
 }
 
 // page judges a link to a page.
-func (r *Rules) page(in Regions, page *Page, l *outlink.Outlink) (Place, Reason) {
+func (r *Options) page(in Regions, page *Page, l *outlink.Outlink) (Place, Reason) {
 	if r.ObeyNofollow && l.Flags&outlink.NoFollow != 0 && l.Kind != outlink.Redirect {
 		return Place{}, NoFollow
 	}
@@ -246,7 +246,7 @@ func (r *Rules) page(in Regions, page *Page, l *outlink.Outlink) (Place, Reason)
 }
 
 // left is how many links may still be followed from a page, by the language that the flags of its links tell.
-func (r *Rules) left(page *Page, flags outlink.Flags) uint8 {
+func (r *Options) left(page *Page, flags outlink.Flags) uint8 {
 	switch {
 	case !r.Selective:
 		return page.DepthLeft
@@ -260,7 +260,7 @@ func (r *Rules) left(page *Page, flags outlink.Flags) uint8 {
 
 // trap says whether a URL leads into a trap. From is the page that links to it; empty: none does, or it is that page
 // itself at another URL.
-func (r *Rules) trap(from, url string, depth int) traps.Verdict {
+func (r *Options) trap(from, url string, depth int) traps.Verdict {
 	verdict := r.Traps.Judge(url)
 	if verdict == traps.Fine && from != "" && r.Traps.Growing(from, url, depth) {
 		verdict = traps.Growing
@@ -297,7 +297,7 @@ type Host struct {
 
 // Takes says why a URL of the host is not taken, by what the host has shown so far.
 // Only links within the host are asked about: mazes of session ids are made of those.
-func (h *Host) Takes(r *Rules, url string, now time.Time) Reason {
+func (h *Host) Takes(r *Options, url string, now time.Time) Reason {
 	if !h.Allowed(url) {
 		return Robots
 	}
@@ -319,7 +319,7 @@ func (h *Host) Spares(url string, left uint8, visited *urlrules.Form) Reason {
 }
 
 // session says whether a URL is a page that was taken under too many session ids, and remembers it if not.
-func (h *Host) session(r *Rules, url string) traps.Verdict {
+func (h *Host) session(r *Options, url string) traps.Verdict {
 	if h.Sessions == nil {
 		return traps.Fine
 	}

@@ -11,7 +11,7 @@ import (
 // most links lead to few hosts, and asking the scope costs a parsed URL. Each judge had a memory of its own, which grew
 // with the square of the hosts: 500 of them that link to each other took 45 MB more after an hour than after a minute.
 type Known struct {
-	rules *scope.Rules
+	scope *scope.Scope
 
 	mu sync.RWMutex
 	of map[string]*scope.Part // by host
@@ -21,7 +21,7 @@ type Known struct {
 const partsKept = 1 << 16
 
 // Remember makes the regions of a scope.
-func Remember(rules *scope.Rules) *Known { return &Known{rules: rules, of: map[string]*scope.Part{}} }
+func Remember(of *scope.Scope) *Known { return &Known{scope: of, of: map[string]*scope.Part{}} }
 
 // Of is what the scope says of a host.
 func (k *Known) Of(host string) *scope.Part {
@@ -31,7 +31,7 @@ func (k *Known) Of(host string) *scope.Part {
 	if part != nil {
 		return part
 	}
-	part = k.rules.Of(host)
+	part = k.scope.Of(host)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.of) >= partsKept {

@@ -20,8 +20,8 @@ type Question struct {
 	Failure string // why robots.txt of its host could not be had; empty: it was not asked for, or is there
 	// it is known as a requisite, which may lie outside of the scope
 	Requisite bool
-	Scope     *scope.Rules
-	Rules     *Rules
+	Scope     *scope.Scope
+	Options   *Options
 	Host
 	Form *urlrules.Form // the page that was visited under another form of the URL; nil: none was
 	Now  time.Time
@@ -59,14 +59,14 @@ func (q *Question) scope() Finding {
 
 func (q *Question) trap() Finding {
 	f := Finding{Rule: "trap"}
-	if q.Rules == nil {
+	if q.Options == nil {
 		f.Says = speech.Say("the bounds of traps are not known here")
 		return f
 	}
 	url := q.URL.String()
-	verdict := q.Rules.trap(q.From, url, q.Depth)
+	verdict := q.Options.trap(q.From, url, q.Depth)
 	if verdict == traps.Fine {
-		verdict = q.session(q.Rules, url)
+		verdict = q.session(q.Options, url)
 	}
 	f.Reason, f.Says = ofTrap(verdict), speech.Say(verdict.String())
 	return f

@@ -45,7 +45,7 @@ func TestWhy(t *testing.T) {
 	}
 	rules = rules.With(weburl.MustParse("http://a.example/")).With(weburl.MustParse("http://portal.example/"))
 	now := time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
-	bounds := Rules{Traps: traps.DefaultOptions()}
+	bounds := Options{Traps: traps.DefaultOptions()}
 	var stops stoplist.List
 	stops.Put(stoplist.Entry{Prefix: "http://a.example/old/", Reason: "missing", Evidence: "10 broken pages",
 		At: now, Until: now.Add(time.Hour)})
@@ -61,7 +61,7 @@ func TestWhy(t *testing.T) {
 		{"http://a.example/old/x", None, None, StopList, None},
 		{"http://a.example/private/x", None, None, None, Robots},
 	} {
-		q := Question{URL: weburl.MustParse(tt.url), Scope: rules, Rules: &bounds,
+		q := Question{URL: weburl.MustParse(tt.url), Scope: rules, Options: &bounds,
 			Host: Host{Stops: &stops, Robots: file}, Now: now}
 		for i, want := range []Reason{tt.scope, tt.trap, tt.stop, tt.robot} {
 			if got := Why(&q)[i]; got.Reason != want || got.Says.IsZero() {

@@ -68,8 +68,8 @@ type Beliefs struct {
 	Hosts []Evidence `json:"hosts,omitempty"`
 }
 
-// Order is what a person has said of a host.
-type Order struct {
+// Decision is what a person has said of a host.
+type Decision struct {
 	Of string    `json:"of,omitempty"` // the representative; empty: the host stands for itself
 	At time.Time `json:"at"`
 }

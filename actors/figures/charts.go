@@ -42,18 +42,18 @@ func (r *Report) Figures(narrow bool) []Figure {
 }
 
 func (r *Report) intervalChart() chart.Chart {
-	line := chart.Line{Name: "pages"}
+	line := chart.Series{Name: "pages"}
 	for _, b := range r.Intervals {
 		line.X, line.Y = append(line.X, b.From), append(line.Y, float64(b.Pages))
 	}
 	if n := len(r.Intervals); n > 0 {
 		line.X, line.Y = append(line.X, r.Intervals[n-1].To), append(line.Y, 0)
 	}
-	return chart.Chart{X: "revisit interval", Y: "pages", Spans: true, Bars: true, Lines: []chart.Line{line}}
+	return chart.Chart{X: "revisit interval", Y: "pages", Spans: true, Bars: true, Series: []chart.Series{line}}
 }
 
 func (r *Report) detectionChart() chart.Chart {
-	lines := []chart.Line{{Name: "mean"}, {Name: "mean + standard deviation"}, {Name: "mean − standard deviation"}}
+	lines := []chart.Series{{Name: "mean"}, {Name: "mean + standard deviation"}, {Name: "mean − standard deviation"}}
 	for _, b := range r.Intervals {
 		if b.Pages == 0 {
 			continue
@@ -62,23 +62,23 @@ func (r *Report) detectionChart() chart.Chart {
 			lines[i].X, lines[i].Y = append(lines[i].X, (b.From+b.To)/2), append(lines[i].Y, y)
 		}
 	}
-	return chart.Chart{X: "revisit interval", Y: "share of visits", Spans: true, Dots: true, Lines: lines}
+	return chart.Chart{X: "revisit interval", Y: "share of visits", Spans: true, Dots: true, Series: lines}
 }
 
 // cumulative draws how many are at most so large.
 func cumulative(name, x, y string, spans bool, points []Point) chart.Chart {
-	line := chart.Line{Name: name}
+	line := chart.Series{Name: name}
 	for _, p := range points {
 		line.X, line.Y = append(line.X, p.Value), append(line.Y, float64(p.Count))
 	}
 	return chart.Chart{X: x, Y: y + ", cumulative", Spans: spans, LogX: true, Dots: len(points) < 12,
-		Lines: []chart.Line{line}}
+		Series: []chart.Series{line}}
 }
 
 func (r *Report) ratioChart() chart.Chart {
 	c := cumulative("R", "R, seconds per second", "hosts", false, r.Ratios)
 	if n := len(r.Ratios); n > 0 {
-		c.Lines = append(c.Lines, chart.Line{Name: fmt.Sprintf("S/C = %.4g", r.Ratio), X: []float64{r.Ratio, r.Ratio},
+		c.Series = append(c.Series, chart.Series{Name: fmt.Sprintf("S/C = %.4g", r.Ratio), X: []float64{r.Ratio, r.Ratio},
 			Y: []float64{0, float64(r.Ratios[n-1].Count)}})
 	}
 	return c

@@ -32,7 +32,7 @@ type box struct {
 }
 
 type marked struct {
-	watch *watch
+	watch *sinkSet
 	mask  uint64
 }
 
@@ -41,7 +41,7 @@ type stamped struct {
 	message any // as it was posted
 	at      time.Time
 	queue   int
-	watch   *watch
+	watch   *sinkSet
 	mask    uint64
 }
 
@@ -70,7 +70,7 @@ func (b *box) PostUserMessage(message any) {
 	b.Mailbox.PostUserMessage(message)
 }
 
-func (b *box) stamp(w *watch, message any) any {
+func (b *box) stamp(w *sinkSet, message any) any {
 	_, m, _ := actor.UnwrapEnvelope(message)
 	mask := b.mask(w) & w.wants(m)
 	if mask != 0 {
@@ -82,7 +82,7 @@ func (b *box) stamp(w *watch, message any) any {
 	return &stamped{message: message, at: time.Now(), queue: b.UserMessageCount() + 1, watch: w, mask: mask}
 }
 
-func (b *box) mask(w *watch) uint64 {
+func (b *box) mask(w *sinkSet) uint64 {
 	if m := b.marks.Load(); m != nil && m.watch == w {
 		return m.mask
 	}

@@ -33,7 +33,7 @@ import (
 // memory is bounded: a follower that is too slow loses events and is sent their number.
 type Tracer struct {
 	o      TracerOptions
-	active atomic.Pointer[watch] // nil: no reader
+	active atomic.Pointer[sinkSet] // nil: no reader
 	seq    atomic.Uint64
 
 	system *actor.ActorSystem // set once, before the first spawn
@@ -128,8 +128,8 @@ type Filter struct {
 	Every int    `json:"every,omitempty"` // one in so many messages, by chance; 0 and 1: all
 }
 
-// watch is who looks, and never changes: a new one takes its place.
-type watch struct {
+// sinkSet is where events go now. It never changes: a new one takes its place.
+type sinkSet struct {
 	sinks []sink
 	types sync.Map // reflect.Type → uint64, the sinks that want messages of the type
 }
@@ -204,9 +204,9 @@ func (w *Follower) Close() {
 	t.look()
 }
 
-// look makes the watch of those who look now. t.mu is held.
+// look makes the sinkSet of those who look now. t.mu is held.
 func (t *Tracer) look() {
-	w := &watch{}
+	w := &sinkSet{}
 	for _, f := range t.follow {
 		w.sinks = append(w.sinks, f.sink)
 	}
@@ -217,7 +217,7 @@ func (t *Tracer) look() {
 }
 
 // wants is the set of sinks that want messages of this type, by its bits.
-func (w *watch) wants(message any) uint64 {
+func (w *sinkSet) wants(message any) uint64 {
 	key := reflect.TypeOf(message)
 	if mask, ok := w.types.Load(key); ok {
 		return mask.(uint64)
@@ -232,8 +232,8 @@ func (w *watch) wants(message any) uint64 {
 	return mask
 }
 
-// watching is the present watch, if there is one, and the set of its sinks that want messages to the actor.
-func (t *Tracer) watching(name string) (w *watch, mask uint64) {
+// watching is the present sinkSet, if there is one, and the set of its sinks that want messages to the actor.
+func (t *Tracer) watching(name string) (w *sinkSet, mask uint64) {
 	if w = t.active.Load(); w != nil {
 		mask = w.toActor(name)
 	}
@@ -241,7 +241,7 @@ func (t *Tracer) watching(name string) (w *watch, mask uint64) {
 }
 
 // toActor is the set of sinks that want messages to the actor.
-func (w *watch) toActor(name string) uint64 {
+func (w *sinkSet) toActor(name string) uint64 {
 	var mask uint64
 	for i, s := range w.sinks {
 		if s.filter.Actor == "" || globPath(s.filter.Actor, name) {
@@ -252,7 +252,7 @@ func (w *watch) toActor(name string) uint64 {
 }
 
 // sampled leaves in the mask the sinks whose turn it is.
-func (w *watch) sampled(mask uint64) uint64 {
+func (w *sinkSet) sampled(mask uint64) uint64 {
 	for i, s := range w.sinks {
 		if s.filter.Every > 1 && mask&(1<<i) != 0 && rand.IntN(s.filter.Every) != 0 {
 			mask &^= 1 << i
@@ -279,7 +279,7 @@ func (t *Tracer) unhandled(u *unhandled) {
 }
 
 // emit hands the event to the sinks of the mask that want what it is about.
-func (t *Tracer) emit(w *watch, mask uint64, message any, e TraceEvent) {
+func (t *Tracer) emit(w *sinkSet, mask uint64, message any, e TraceEvent) {
 	always := e.Kind == Failed || e.Kind == DeadLetter || e.Kind == Unknown || e.Kind == Restarted ||
 		e.Kind == Stopped && e.Queue > 0
 	if mask == 0 && !always {

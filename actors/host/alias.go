@@ -110,9 +110,9 @@ func (s *secondName) Restore(note []byte) error {
 }
 
 // ReadOrder reads the note of what a person has said; nil: nothing.
-func ReadOrder(note []byte) (order *alias.Order, err error) {
+func ReadOrder(note []byte) (order *alias.Decision, err error) {
 	if len(note) > 0 {
-		order = &alias.Order{}
+		order = &alias.Decision{}
 		err = json.Unmarshal(note, order)
 	}
 	return order, err
@@ -130,7 +130,7 @@ const (
 
 // takeOrder takes what a person says of whom the host stands for. A new representative may have the pages of the lease,
 // which is asked back. If the host is to stand for itself, what was given up as pages of an alias waits again.
-func (s *secondName) takeOrder(order *alias.Order, reply any) {
+func (s *secondName) takeOrder(order *alias.Decision, reply any) {
 	note, _ := json.Marshal(order) // never fails
 	w := &protocol.Write{Urgent: true, Tag: &protocol.OrderDone{Reply: reply},
 		Notes: []protocol.Note{{Host: s.name, Name: OrderNote, Bytes: note}}}
@@ -142,7 +142,7 @@ func (s *secondName) takeOrder(order *alias.Order, reply any) {
 		s.loan.recall()
 	}
 	s.of, s.asked, s.nextAt, s.wait = order.Of, nil, time.Time{}, 0
-	s.loan.line.retryAt = time.Time{}
+	s.loan.queue.retryAt = time.Time{}
 	s.write(w)
 	s.loan.announceAgain()
 }
@@ -178,7 +178,7 @@ func (s *secondName) hold(fresh, due []store.Entry) (ownFresh, ownDue []store.En
 		}
 		s.send(Partition, asked)
 	}
-	s.loan.line.retryAt = s.nextAt
+	s.loan.queue.retryAt = s.nextAt
 	return ownFresh, ownDue
 }
 

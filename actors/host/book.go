@@ -56,7 +56,7 @@ type Book struct {
 
 	loan     *loan
 	robots   *robotsBook
-	line     *line
+	queue    *queue
 	judge    *judge
 	schedule *schedule
 	rules    *ruleFeature
@@ -101,9 +101,9 @@ type (
 // New makes the book of a host of which nothing is known yet: HostRestored is the first fact that it takes.
 func New(o Options, name string, regions *admission.Known) *Book {
 	shared := &base{o: &o, name: name, clock: clock{o: &o}}
-	b := &Book{base: shared, robots: &robotsBook{base: shared}, line: &line{base: shared},
+	b := &Book{base: shared, robots: &robotsBook{base: shared}, queue: &queue{base: shared},
 		judge: newJudge(shared, regions), schedule: &schedule{base: shared}}
-	b.loan = &loan{base: shared, robots: b.robots, line: b.line}
+	b.loan = &loan{base: shared, robots: b.robots, queue: b.queue}
 	b.rules = &ruleFeature{base: shared, judge: b.judge, loan: b.loan}
 	b.evidence = &evidence{base: shared}
 	b.second = &secondName{base: shared, judge: b.judge, loan: b.loan}
@@ -142,10 +142,10 @@ func (b *Book) take(fact any) bool {
 	case *protocol.ResourcesChanged:
 		b.o.Politeness.Servers, b.o.Politeness.Connections = m.Servers, m.Connections
 	case *Grew:
-		b.loan.grow(max(b.line.fresh, 1), b.line.known)
+		b.loan.grow(max(b.queue.fresh, 1), b.queue.known)
 	case *protocol.DueOpened:
-		b.loan.grow(b.line.fresh, m.Count)
-		b.line.shorten()
+		b.loan.grow(b.queue.fresh, m.Count)
+		b.queue.shorten()
 	case *protocol.Lend:
 		b.prepare(m)
 	case *protocol.PagesLoaded:
@@ -160,7 +160,7 @@ func (b *Book) take(fact any) bool {
 		b.writes--
 		b.written(m.Tag)
 	case *protocol.OverflowLoaded:
-		b.line.putBack(m)
+		b.queue.putBack(m)
 	case *protocol.PagesFound:
 		b.takeFound(m)
 	case *protocol.Ordered:
@@ -193,7 +193,7 @@ func (b *Book) take(fact any) bool {
 	case *protocol.PagesRevived:
 		b.record.GivenUp -= min(b.record.GivenUp, uint64(m.Count))
 		b.write(&protocol.Write{Host: b.row()})
-		b.loan.grow(m.Count, b.line.known)
+		b.loan.grow(m.Count, b.queue.known)
 	default:
 		return false
 	}
@@ -238,7 +238,7 @@ func (b *Book) restore(m *protocol.HostRestored) {
 	if b.now.Before(b.record.RobotsUntil) {
 		b.robots.rules = b.robots.kept()
 	}
-	b.line.known, b.line.fresh = m.Due, int(min(m.Record.Waiting, 1))
+	b.queue.known, b.queue.fresh = m.Due, int(min(m.Record.Waiting, 1))
 	for _, f := range b.features {
 		if err := f.Restore(m.Notes[f.Name()]); err != nil {
 			panic(fmt.Errorf("note %s of %s: %w", f.Name(), b.name, err))
@@ -266,7 +266,7 @@ func (b *Book) written(tag any) {
 			b.loan.refuseLend()
 		}
 	case *movedTag:
-		b.line.askOverflow() // until there is no more
+		b.queue.askOverflow() // until there is no more
 	case *protocol.OrderDone:
 		b.send(Master, tag)
 	case *closedTag:

@@ -2,7 +2,7 @@
 // each of its pages is due again.
 //
 // A Book is what a Host actor knows. Updated takes a fact, at a moment, changes the Book and returns what is to be
-// done: messages, and to whom. Its parts are the clock (when the host may be asked), robotsBook, the line of waiting
+// done: messages, and to whom. Its parts are the clock (when the host may be asked), robotsBook, the queue of waiting
 // pages, the schedule (when each page is due again), the judge (links), the loan with its openLease and the terms by
 // which reports are believed, and the features (stop list, URL rules, aliases and more); base is what they share.
 // Nothing here knows of actors, clocks or disks, so whole lives of a host are scripts (testdata/*.script). Unlike the

@@ -227,7 +227,7 @@ func same(url, lent string) bool {
 
 // reaches reports that a page followed inside the lease can be at a place: each link on the way takes one off what is
 // left, and a redirect takes none. Less left than the page has does no harm: the links to it say how much it has.
-func (t *terms) reaches(to place, r *admission.Rules) bool {
+func (t *terms) reaches(to place, r *admission.Options) bool {
 	for _, p := range t.depths {
 		links, left := int(to.depth)-int(p.depth), int(p.left)
 		switch {

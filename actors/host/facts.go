@@ -183,7 +183,7 @@ func (b *Book) storeMade(m *visitsMade) {
 	if b.schedule.replanned {
 		b.schedule.replanned = false
 		load := max(b.schedule.load, b.clock.timetable().Load())
-		b.clock.verdict = b.clock.polite.Judge(&b.o.Politeness, load, b.line.fresh > 0)
+		b.clock.verdict = b.clock.polite.Judge(&b.o.Politeness, load, b.queue.fresh > 0)
 	}
 	w := &protocol.Write{
 		Visits: visits, Urgent: m.finished || m.pressing,

@@ -187,7 +187,7 @@ func (p *player) play(words []string) error {
 		}
 		p.tell(m)
 	case "alias":
-		p.tell(&protocol.Ordered{Order: &alias.Order{Of: a.named["of"], At: p.now}})
+		p.tell(&protocol.Ordered{Order: &alias.Decision{Of: a.named["of"], At: p.now}})
 	case "records":
 		m := &protocol.RecordsFound{Of: p.asked.Of}
 		for _, path := range a.plain {

@@ -45,7 +45,7 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 	now := b.now
 	b.clock.polite.Allow(b.loan.lend.order.NotBefore)
 	due, first := b.ripe(m.Entries)
-	b.line.known, b.line.fresh = m.DueCount, len(m.Entries)+len(m.Ghosts)
+	b.queue.known, b.queue.fresh = m.DueCount, len(m.Entries)+len(m.Ghosts)
 	if b.stopExcluded(m, due, now) || b.judge.turnAway(due, m.Due, now) {
 		return
 	}
@@ -56,12 +56,12 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 	fresh, known := b.second.hold(due, m.Due)
 	asked := max(b.schedule.load, b.clock.polite.Timetable.Load())
 	part := politeness.KnownShare(asked, b.clock.polite.Capacity(&b.o.Politeness))
-	due = b.line.share(fresh, known, part)
+	due = b.queue.share(fresh, known, part)
 	if b.loan.lend.order.PageLimit == protocol.NoPages { // its pages wait for another crawl
-		b.line.known = 0
+		b.queue.known = 0
 	}
 	if len(due) > 0 {
-		b.line.retryAt = time.Time{}
+		b.queue.retryAt = time.Time{}
 	}
 	if b.clock.givenUp(b.now, b.robots.failures) && len(due) > 0 {
 		b.judge.giveUp(due, &b.record.Failure, admission.HostFailing)
@@ -106,7 +106,7 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 	}
 	b.loan.lease.terms = termsOf(task, b.loan.lease.pages, now)
 	if len(m.Due) > 0 {
-		b.line.turn = math.Mod(b.line.turn+part*float64(len(task.Tasks)), 1)
+		b.queue.turn = math.Mod(b.queue.turn+part*float64(len(task.Tasks)), 1)
 	}
 	lease := b.loan.lease.Lease
 	b.write(&protocol.Write{Host: b.row(), Lease: &lease, Ghosts: m.Ghosts, Urgent: true, Tag: &LentTag{lease.ID}})
@@ -117,12 +117,12 @@ func (b *Book) loaded(m *protocol.PagesLoaded) {
 // notes when the first may be tried again.
 func (b *Book) ripe(entries []store.Entry) (due []store.Entry, first time.Time) {
 	var shown []store.Entry
-	b.line.retryAt, first = time.Time{}, b.clock.polite.NextAllowed()
+	b.queue.retryAt, first = time.Time{}, b.clock.polite.NextAllowed()
 	for _, entry := range entries {
 		next := entry.Page.Next
 		if next.After(b.now.Add(b.o.LookAhead)) && !b.clock.givenUp(b.now, b.robots.failures) {
-			if b.line.retryAt.IsZero() || next.Before(b.line.retryAt) {
-				b.line.retryAt = next
+			if b.queue.retryAt.IsZero() || next.Before(b.queue.retryAt) {
+				b.queue.retryAt = next
 			}
 			continue
 		}

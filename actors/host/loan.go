@@ -31,7 +31,7 @@ type preparation struct {
 type loan struct {
 	*base
 	robots *robotsBook
-	line   *line
+	queue  *queue
 
 	phase phase
 	lend  *preparation // in preparing
@@ -42,7 +42,7 @@ type loan struct {
 func (l *loan) becomeIdle() {
 	l.phase = idle
 	l.announce()
-	l.line.shorten()
+	l.queue.shorten()
 }
 
 // announce reports to the Master from when on this host may be lent, unless that is known or there is nothing to do.
@@ -50,11 +50,11 @@ func (l *loan) announce() {
 	if l.phase != idle || l.robots.awaited() {
 		return
 	}
-	if l.line.empty() && !l.robots.wanted() {
+	if l.queue.empty() && !l.robots.wanted() {
 		l.sendLater(&restDue{}, l.o.RestAfter)
 		return
 	}
-	at := later(l.clock.polite.NextAllowed(), l.line.retryAt)
+	at := later(l.clock.polite.NextAllowed(), l.queue.retryAt)
 	if l.clock.givenUp(l.now, l.robots.failures) {
 		at = l.now
 	}
@@ -72,17 +72,17 @@ func (l *loan) announceAgain() {
 
 // grow takes note of how much waits. A host that had nothing to do, or waited for a page that failed, may be lent now.
 func (l *loan) grow(fresh, known int) {
-	waited := l.line.empty() || !l.line.retryAt.IsZero()
-	l.line.fresh, l.line.known = fresh, known
+	waited := l.queue.empty() || !l.queue.retryAt.IsZero()
+	l.queue.fresh, l.queue.known = fresh, known
 	if waited && (l.phase == idle || l.phase == announced) {
-		l.line.retryAt = time.Time{}
+		l.queue.retryAt = time.Time{}
 		l.announceAgain()
 	}
 }
 
 // nothingToDo reports that the host has nothing to do, for itself or for a host that waits for its robots.txt.
 func (l *loan) nothingToDo() bool {
-	return l.line.empty() && !l.line.shortening && !l.robots.wanted() && !l.robots.awaited() && l.writes == 0
+	return l.queue.empty() && !l.queue.shortening && !l.robots.wanted() && !l.robots.awaited() && l.writes == 0
 }
 
 // rest ends this Host, unless something came between RestWanted and RestGranted.

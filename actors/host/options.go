@@ -19,9 +19,9 @@ type Options struct {
 	// how many requests may be under way at once to the hosts that consent, by name, by .name for all below it too, or
 	// by scheme://name:port; to others one
 	Parallel   map[string]int
-	Admission  admission.Rules // which links are taken
+	Admission  admission.Options // which links are taken
 	Stop       stoplist.Options
-	URLRules   URLRules
+	URLRules   URLRuleMode
 	Continuous bool // known pages are visited again
 	Again      bool // known pages are visited once in each round of a crawl that ends
 	// sitemaps that robots.txt names are visited, and what sitemaps and feeds say of pages is heeded
@@ -63,7 +63,7 @@ type Options struct {
 func DefaultOptions() Options {
 	return Options{
 		Politeness: politeness.DefaultOptions(), Revisit: revisit.DefaultOptions(), Relief: politeness.Optimal,
-		Admission: admission.DefaultRules(), Stop: stoplist.DefaultOptions(),
+		Admission: admission.DefaultOptions(), Stop: stoplist.DefaultOptions(),
 		LeaseSpan: 30 * time.Second, PageBudget: 4000, TaskBudget: 500, KnownBudget: 8000, Follow: true,
 		LookAhead: time.Second,
 		Retries:   3, RetryWait: time.Minute, Patience: 2 * time.Hour, MaxPages: 1_000_000,

@@ -26,7 +26,7 @@ func (b *Book) takeOrdered(m *protocol.Ordered) error {
 	switch order := m.Order.(type) {
 	case *protocol.SetExcluded:
 		b.exclude(order, m.Reply)
-	case *alias.Order:
+	case *alias.Decision:
 		b.second.takeOrder(order, m.Reply)
 	case *protocol.SetURLRule:
 		return b.rules.set(order, m.Reply)
@@ -43,8 +43,8 @@ func (b *Book) takeOrdered(m *protocol.Ordered) error {
 }
 
 // Retime returns what follows from an order: the rules of the host after it, and what is to be written.
-func Retime(order *protocol.Retime, before revisit.Rules, timetable revisit.Options, now time.Time) (
-	w *protocol.Write, after revisit.Rules, err error) {
+func Retime(order *protocol.Retime, before revisit.FixedIntervals, timetable revisit.Options, now time.Time) (
+	w *protocol.Write, after revisit.FixedIntervals, err error) {
 	w = &protocol.Write{Urgent: true, Sweeps: []protocol.Sweep{{
 		Moves: func(page *store.Page) bool {
 			o := *order
@@ -56,7 +56,7 @@ func Retime(order *protocol.Retime, before revisit.Rules, timetable revisit.Opti
 	if order.Now {
 		return w, before, nil
 	}
-	after, err = before.With(revisit.Rule{Pages: order.Pages, Every: order.Every})
+	after, err = before.With(revisit.FixedInterval{Pages: order.Pages, Every: order.Every})
 	if err != nil {
 		return nil, nil, err
 	}

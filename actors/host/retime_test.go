@@ -13,7 +13,7 @@ import (
 // An order for all pages of a host leaves those alone for which there is a more exact one.
 func TestAnOrderForManyPagesLeavesMoreExactOnesAlone(t *testing.T) {
 	now := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
-	rules := revisit.Rules{{Pages: "https://a.test/paused", Every: 1000 * time.Hour}}
+	rules := revisit.FixedIntervals{{Pages: "https://a.test/paused", Every: 1000 * time.Hour}}
 	for _, c := range []struct {
 		order protocol.Retime
 		url   string

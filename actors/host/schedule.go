@@ -42,13 +42,13 @@ type schedule struct {
 	*base
 	rnd *rand.Rand // which pages are explored, and when
 
-	plan      politeness.Plan // of the host's relief
-	replanIn  int             // visits until the plan is made again
-	replanned bool            // the verdict on the host has not followed yet
-	load      float64         // visits per second that the pages ask for without relief
-	spare     float64         // visits per second that the host has for known pages
-	rules     revisit.Rules   // intervals that persons have set
-	named     template.Memory // URLs that its pages have linked to, if the pages are grouped
+	plan      politeness.Plan        // of the host's relief
+	replanIn  int                    // visits until the plan is made again
+	replanned bool                   // the verdict on the host has not followed yet
+	load      float64                // visits per second that the pages ask for without relief
+	spare     float64                // visits per second that the host has for known pages
+	rules     revisit.FixedIntervals // intervals that persons have set
+	named     template.Memory        // URLs that its pages have linked to, if the pages are grouped
 }
 
 // restore begins with the timetable on disk.

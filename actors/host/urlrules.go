@@ -14,14 +14,14 @@ import (
 	"henro/store/fingerprint"
 )
 
-// URLRules say what is made of differences between URLs that do not change the page (package urlrules).
-type URLRules uint8
+// URLRuleMode says what is made of differences between URLs that do not change the page (package urlrules).
+type URLRuleMode uint8
 
 // What is made of them: by --url-rules off, learn, apply.
 const (
-	NoURLRules    URLRules = iota
-	LearnURLRules          // rules are learnt from them
-	ApplyURLRules          // and URLs of pages that were visited under another form are not visited
+	NoURLRules    URLRuleMode = iota
+	LearnURLRules             // rules are learnt from them
+	ApplyURLRules             // and URLs of pages that were visited under another form are not visited
 )
 
 // ruledTasks bounds the tasks of a lease of a host with URL rules that are applied, or likely: what is learnt in a

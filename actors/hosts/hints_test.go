@@ -31,7 +31,7 @@ func TestASitemapOfAnotherHostCountsWhereRobotsTxtNamesIt(t *testing.T) {
 		}
 		rules = rules.With(weburl.MustParse(lone + "/")).With(weburl.MustParse(naming +
 			"/")).With(weburl.MustParse(silent + "/"))
-		h.master.Tell(h.hosts, &protocol.ScopeChanged{Rules: rules})
+		h.master.Tell(h.hosts, &protocol.ScopeChanged{Scope: rules})
 		h.partition.Reply(func(c actor.Context, message any) {
 			switch m := message.(type) {
 			case *protocol.HostAsked:

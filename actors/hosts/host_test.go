@@ -66,7 +66,7 @@ func newHouseWith(t *testing.T, so floor.SystemOptions, lease *store.Lease, adju
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.master.Tell(h.hosts, &protocol.ScopeChanged{Rules: rules.With(weburl.MustParse(lone + "/"))})
+	h.master.Tell(h.hosts, &protocol.ScopeChanged{Scope: rules.With(weburl.MustParse(lone + "/"))})
 	h.master.Tell(h.hosts, &hosts.Introduction{Partitions: []*actor.PID{h.partition.PID},
 		PartitionOf: func(string) int { return 0 }})
 	return h
@@ -435,7 +435,7 @@ func TestAHostThatFailedKnowsWhatWasAnnounced(t *testing.T) {
 		}
 		const other = "http://other.test"
 		h.master.Tell(h.hosts, &protocol.ScopeChanged{
-			Rules: rules.With(weburl.MustParse(lone + "/")).With(weburl.MustParse(other + "/"))})
+			Scope: rules.With(weburl.MustParse(lone + "/")).With(weburl.MustParse(other + "/"))})
 		h.master.Tell(h.hosts, &protocol.ResourcesChanged{Servers: 70, Connections: 10})
 		h.tell((*protocol.LeaseVoid)(nil)) // makes it panic
 		actortest.Pass(time.Second)

@@ -91,7 +91,7 @@ func (h *Hosts) Receive(ctx actor.Context) {
 	case *actor.Terminated:
 		h.forgetEnded(ctx, m.Who)
 	case *protocol.ScopeChanged:
-		h.regions = admission.Remember(m.Rules)
+		h.regions = admission.Remember(m.Scope)
 		h.sendAll(ctx, &host.RegionsChanged{Regions: h.regions})
 	case *protocol.ResourcesChanged:
 		h.resources = m

@@ -60,13 +60,13 @@ func URLRules(disk *store.Partition, name string) (rules urlrules.Set, err error
 }
 
 // Intervals reads the intervals that persons set for pages of a host.
-func Intervals(disk *store.Partition, name string) (rules revisit.Rules, err error) {
+func Intervals(disk *store.Partition, name string) (rules revisit.FixedIntervals, err error) {
 	err = read(disk, name, host.IntervalsNote, rules.UnmarshalBinary)
 	return rules, err
 }
 
 // EachInterval calls fn for all intervals that persons set for pages of a partition.
-func EachInterval(disk *store.Partition, fn func(revisit.Rule)) error {
+func EachInterval(disk *store.Partition, fn func(revisit.FixedInterval)) error {
 	return partition.EachNote(disk, host.IntervalsNote, func(name string, _ []byte) error {
 		rules, err := Intervals(disk, name)
 		for _, rule := range rules {
@@ -98,7 +98,7 @@ func Form(disk *store.Partition, name string, key uint64) (*urlrules.Form, error
 type Alias struct {
 	Host string `json:"host"`
 	alias.Beliefs
-	Order *alias.Order `json:"order,omitempty"` // what an operator decided
+	Order *alias.Decision `json:"order,omitempty"` // what an operator decided
 }
 
 // AliasOf reads what is known of one host.

@@ -58,7 +58,7 @@ func (p *Partition) loadPages(ctx actor.Context, m *protocol.PagesAsked) {
 		answer.Known, answer.Whole, err = p.disk.Seen.Host(id, m.Known)
 	}
 	floor.Need(err, "load pages of %s", m.Host)
-	answer.Due = p.readLine(ctx, m.Host, 0, m.Due)
+	answer.Due = p.readQueue(ctx, m.Host, 0, m.Due)
 	answer.DueCount = p.due.count(id)
 	if p.steering.Ranks != nil && len(answer.Entries) > m.Limit {
 		answer.Entries = p.steering.best(answer.Entries, m.Limit)

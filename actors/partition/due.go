@@ -12,12 +12,12 @@ import (
 	"henro/store"
 )
 
-// tellDue tells the lines a fact, and does what follows.
+// tellDue tells the queues a fact, and does what follows.
 func (p *Partition) tellDue(ctx actor.Context, fact any) {
 	p.carry(ctx, p.due.Updated(floor.Now(), fact))
 }
 
-// carry does what the lines of due pages and the outbox say.
+// carry does what the queues of due pages and the outbox say.
 func (p *Partition) carry(ctx actor.Context, effects []any) {
 	for _, effect := range effects {
 		switch m := effect.(type) {
@@ -53,31 +53,31 @@ func (p *Partition) carry(ctx actor.Context, effects []any) {
 	}
 }
 
-// giveOverflow reads the pages behind the first m.Keep of a line. They stay in the line until a commit has moved them,
-// as the Host may fail.
+// giveOverflow reads the pages behind the first m.Keep of a queue. They stay there until a commit has moved them, as
+// the Host may fail.
 func (p *Partition) giveOverflow(ctx actor.Context, m *protocol.OverflowAsked) {
-	ctx.Respond(&protocol.OverflowLoaded{Entries: p.readLine(ctx, m.Host, m.Keep, m.Limit)})
+	ctx.Respond(&protocol.OverflowLoaded{Entries: p.readQueue(ctx, m.Host, m.Keep, m.Limit)})
 }
 
-// readLine reads, in one transaction, up to limit pages of a line that are still due, behind the first of them. Pages
-// found to be due no more leave the line; behind the place where reading stops there may be others.
-func (p *Partition) readLine(ctx actor.Context, host string, first, limit int) (entries []store.Entry) {
-	read := &lineRead{host: store.IDOf(host)}
-	line := p.due.lines[read.host]
-	if len(line) == 0 || limit <= 0 {
+// readQueue reads, in one transaction, up to limit pages of a queue that are still due, behind the first of them. Pages
+// found to be due no more leave the queue; behind the place where reading stops there may be others.
+func (p *Partition) readQueue(ctx actor.Context, host string, first, limit int) (entries []store.Entry) {
+	read := &queueRead{host: store.IDOf(host)}
+	queue := p.due.queues[read.host]
+	if len(queue) == 0 || limit <= 0 {
 		return nil
 	}
-	entries = make([]store.Entry, 0, max(0, min(limit, len(line)-first)))
+	entries = make([]store.Entry, 0, max(0, min(limit, len(queue)-first)))
 	err := p.disk.Snapshot(func(disk *store.Partition) error {
-		for ; read.read < len(line) && len(entries) < limit; read.read++ {
-			entry, err := disk.Pages.At(line[read.read])
+		for ; read.read < len(queue) && len(entries) < limit; read.read++ {
+			entry, err := disk.Pages.At(queue[read.read])
 			if errors.Is(err, store.ErrNotFound) {
 				continue
 			}
 			if err != nil {
 				return err
 			}
-			if read.live = append(read.live, line[read.read]); len(read.live) > first {
+			if read.live = append(read.live, queue[read.read]); len(read.live) > first {
 				entries = append(entries, entry)
 			}
 		}

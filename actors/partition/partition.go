@@ -84,7 +84,7 @@ type Partition struct {
 	intake   intake
 	peers    []*actor.PID // the Partitions, by index
 	stalled  bool         // the state cannot be written
-	due      dueLines
+	due      dueQueues
 	dueClock floor.Timer
 	round    round
 	sweeps   []*passes                    // over the pages; the first sweepsMost are being carried out
@@ -221,7 +221,7 @@ func totalsOf(disk *store.Partition) (totals protocol.Totals, err error) {
 }
 
 func (p *Partition) start(ctx actor.Context) {
-	p.due = dueLines{ahead: p.o.DueAhead}
+	p.due = dueQueues{ahead: p.o.DueAhead}
 	p.due.reset()
 	p.intake = intake{steering: &p.steering, index: p.index, all: p.state.Partitions, group: &p.group,
 		totals: &p.totals, outbox: newOutbox(p.state.PartitionOf, p.steering.Gate != nil || p.steering.Rising)}

@@ -45,8 +45,8 @@ func TestScripts(t *testing.T) {
 		return p.play, func() {
 			if p.round.retrying != nil {
 				p.say("%d are tried again", len(p.round.retrying))
-			} else if p.lines.lines != nil {
-				p.say("%d waiting, %d of them held back", p.lines.waiting, len(p.lines.held))
+			} else if p.queues.queues != nil {
+				p.say("%d waiting, %d of them held back", p.queues.waiting, len(p.queues.held))
 			} else {
 				p.say("%d messages under way", p.outbox.sending)
 			}
@@ -58,7 +58,7 @@ func TestScripts(t *testing.T) {
 type player struct {
 	outbox outbox
 	asked  int // for the partition of a host
-	lines  dueLines
+	queues dueQueues
 	round  round
 	now    time.Time
 	read   byte // pages so far
@@ -127,8 +127,8 @@ func (p *player) playLines(words []string) error {
 	switch words[0] {
 	case "lines":
 		ahead, err := strconv.Atoi(last)
-		p.lines, p.now = dueLines{ahead: ahead}, begun
-		p.lines.reset()
+		p.queues, p.now = dueQueues{ahead: ahead}, begun
+		p.queues.reset()
 		return err
 	case "hosts":
 		p.tellDue(&protocol.WaitingHostsAsked{})
@@ -151,15 +151,15 @@ func (p *player) playLines(words []string) error {
 		m.after = store.Position{p.read}
 		p.tellDue(m)
 	case "line":
-		m := &lineRead{host: store.IDOf(weburl.HostOf(words[1]))}
+		m := &queueRead{host: store.IDOf(weburl.HostOf(words[1]))}
 		var err error
 		m.read, err = strconv.Atoi(words[2])
 		if len(words) > 3 {
 			live, _ := strconv.Atoi(last)
-			m.live = slices.Clone(p.lines.lines[m.host][m.read-live : m.read])
+			m.live = slices.Clone(p.queues.queues[m.host][m.read-live : m.read])
 		}
 		p.tellDue(m)
-		p.say("left in line: %v", p.lines.lines[m.host])
+		p.say("left in line: %v", p.queues.queues[m.host])
 		return err
 	case "again":
 		p.tellDue(&protocol.RoundBegun{})
@@ -181,13 +181,13 @@ func (p *player) playLines(words []string) error {
 	return nil
 }
 
-func (p *player) tellDue(fact any) { p.effects(p.lines.Updated(p.now, fact)) }
+func (p *player) tellDue(fact any) { p.effects(p.queues.Updated(p.now, fact)) }
 
 func (p *player) effects(effects []any) {
 	for _, effect := range effects {
 		switch m := effect.(type) {
 		case *dueWanted:
-			p.say("read slots until %v, behind %v", p.lines.until.Sub(begun), p.lines.after)
+			p.say("read slots until %v, behind %v", p.queues.until.Sub(begun), p.queues.after)
 		case *protocol.HostDue:
 			p.say("%s: %d in line", m.Host, m.Count)
 		case *openDue:

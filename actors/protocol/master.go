@@ -70,7 +70,7 @@ type (
 // What the Master sends to the Hosts.
 type (
 	// ScopeChanged gives new rules of the scope to every Host.
-	ScopeChanged struct{ Rules *scope.Rules }
+	ScopeChanged struct{ Scope *scope.Scope }
 	// ToHost carries a message to one Host, awake or not.
 	ToHost struct {
 		Host    string

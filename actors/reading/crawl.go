@@ -24,7 +24,7 @@ type Crawl struct {
 	Dir      string // its archive is below it
 	State    *store.State
 	Settings *Settings
-	Scope    *scope.Rules // with all seeds; nil: whether a URL belongs to the crawl is not judged
+	Scope    *scope.Scope // with all seeds; nil: whether a URL belongs to the crawl is not judged
 
 	Unread error // why the settings, which are the defaults then, cannot be read; nil: they can
 

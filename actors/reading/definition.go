@@ -97,7 +97,7 @@ func (d *Definition) Deepen(depth int) {
 }
 
 // Scope returns the rules of what belongs to the crawl.
-func (d *Definition) Scope() (*scope.Rules, error) {
+func (d *Definition) Scope() (*scope.Scope, error) {
 	rules, err := scope.New(d.InForce.Scope)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (d *Definition) Scope() (*scope.Rules, error) {
 func (m *Settings) Rules() (string, error) {
 	text, err := json.Marshal(struct {
 		Scope     scope.Options
-		Admission admission.Rules
+		Admission admission.Options
 	}{m.Scope, m.Admission})
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), err

@@ -245,7 +245,7 @@ func explainGroup(url string, h *store.HostRecord, m *Settings) (says []speech.S
 }
 
 // explainPage says why a page is visited when it is, in one sentence a line.
-func explainPage(p *store.Page, place store.Place, h *store.HostRecord, rules revisit.Rules, m *Settings,
+func explainPage(p *store.Page, place store.Place, h *store.HostRecord, rules revisit.FixedIntervals, m *Settings,
 	now time.Time) []speech.Sentence {
 	history := revisit.History(p.Timing)
 	interval := time.Duration(float64(history.Interval) * float64(time.Second))

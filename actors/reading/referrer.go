@@ -90,7 +90,7 @@ func (r *referral) distance() int {
 }
 
 // refer says what the rules say of a link.
-func refer(in *scope.Rules, m *Settings, page *store.Page, l *outlink.Outlink) *referral {
+func refer(in *scope.Scope, m *Settings, page *store.Page, l *outlink.Outlink) *referral {
 	r := &referral{Referrer: Referrer{From: page.URL, Kind: l.Kind.String()}, depth: int(page.Depth) + 1}
 	say := func(words string, values ...any) {
 		r.finding = admission.Finding{Rule: "link", Reason: r.reason, Says: speech.Say(words, values...)}

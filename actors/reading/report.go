@@ -43,7 +43,7 @@ func (c *Crawl) Report(ctx context.Context, now time.Time) (*figures.Report, err
 	}
 	r := all.Report()
 	for _, p := range c.State.Partitions {
-		if err := known.EachInterval(p, func(rule revisit.Rule) {
+		if err := known.EachInterval(p, func(rule revisit.FixedInterval) {
 			if len(r.Rules) < rulesShown {
 				r.Rules = append(r.Rules, rule)
 			}

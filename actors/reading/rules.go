@@ -19,7 +19,7 @@ func (c *Crawl) Rules(q *admission.Question, raw string) (_ []admission.Finding,
 	if q.URL, err = weburl.Parse(raw); err != nil {
 		return nil, fmt.Errorf("why %q: %w", raw, err)
 	}
-	q.Scope, q.Rules, q.Now = c.Scope, &c.Settings.Admission, time.Now()
+	q.Scope, q.Options, q.Now = c.Scope, &c.Settings.Admission, time.Now()
 	host := q.URL.Host()
 	disk := c.disk(host)
 	if q.Stops, err = known.StopList(disk, host); err != nil {

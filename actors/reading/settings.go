@@ -21,7 +21,7 @@ type Settings struct {
 	// spans in nanoseconds; Connections are those that the crawl had when it ran last, Servers of a running one
 	Politeness politeness.Options `json:"politeness"`
 	Revisit    revisit.Options    `json:"revisit"`
-	Admission  admission.Rules    `json:"admission"` // which links are taken
+	Admission  admission.Options  `json:"admission"` // which links are taken
 	Scope      scope.Options      `json:"scope"`     // without the seeds
 	// every page of it that was captured has its record in an archive, since its first start
 	ArchivesAll bool `json:"archives_all"`

@@ -1,6 +1,6 @@
 // Package scope decides which URLs belong to a crawl.
 //
-// Rules are a value made from the seeds and the operator's wishes; adding a seed makes a new value, so that it can be
+// A Scope is a value made from the seeds and the operator's wishes; adding a seed makes a new value, so that it can be
 // handed to every actor without a lock. A URL is in scope when a seed's region contains it (its host, its registrable
 // domain, the folder of the seed, or anywhere), when its top-level domain is wanted, when some include pattern matches
 // (or there is none) and no exclude pattern does, and when no portal of the stop list contains it.
@@ -8,7 +8,7 @@
 // A host is compared by name and port here, not by scheme: a seed at http://example.com also means https://example.com,
 // since sites move between the two by redirect. Non-default ports are sites of their own.
 //
-// Rules are asked about one host at a time: Of gives the Part that concerns it, which is small enough to be sent to the
+// It is asked about one host at a time: Of gives the Part that concerns it, which is small enough to be sent to the
 // slave that visits the host.
 //
 // Invariant: Part.Decide is a pure function of the part and the URL, so that a slave following links inside a lease and
@@ -83,8 +83,8 @@ type Options struct {
 // DefaultOptions stay on the hosts of the seeds.
 func DefaultOptions() Options { return Options{Mode: Host} }
 
-// Rules are the scope of one crawl. Rules are immutable: With returns new ones.
-type Rules struct {
+// Scope are the scope of one crawl. Scope are immutable: With returns new ones.
+type Scope struct {
 	options  Options
 	include  []*regexp.Regexp
 	exclude  []*regexp.Regexp
@@ -96,8 +96,8 @@ type Rules struct {
 }
 
 // New compiles the operator's wishes, without any seed yet.
-func New(o Options) (*Rules, error) {
-	r := &Rules{options: o, hosts: map[string]bool{}, domains: map[string]bool{}, folders: map[string][]string{},
+func New(o Options) (*Scope, error) {
+	r := &Scope{options: o, hosts: map[string]bool{}, domains: map[string]bool{}, folders: map[string][]string{},
 		portals: map[string]bool{}}
 	for _, set := range []struct {
 		patterns []string
@@ -126,9 +126,9 @@ func New(o Options) (*Rules, error) {
 	return r, nil
 }
 
-// With returns rules that also reach what these seeds stand for. It copies what the seeds before them stand for: give
-// it all seeds at once.
-func (r *Rules) With(seeds ...weburl.URL) *Rules {
+// With returns a scope that also reaches what these seeds stand for. It copies what the seeds before them stand for:
+// give it all seeds at once.
+func (r *Scope) With(seeds ...weburl.URL) *Scope {
 	next := *r
 	next.hosts, next.domains, next.folders = maps.Clone(r.hosts), maps.Clone(r.domains), maps.Clone(r.folders)
 	for _, seed := range seeds {
@@ -147,7 +147,7 @@ func (r *Rules) With(seeds ...weburl.URL) *Rules {
 	return &next
 }
 
-// Part is what the rules say of one host: all of them that concerns its visits. It is immutable.
+// Part is what the scope says of one host: all of it that concerns its visits. It is immutable.
 type Part struct {
 	Outside  Verdict  // why nothing of the host is in; In: what lies below one of Prefixes may be
 	Prefixes []string // of URLs that a seed's region contains, "scheme://name[:port]/…"
@@ -157,8 +157,8 @@ type Part struct {
 	include, exclude []*regexp.Regexp
 }
 
-// Part is the part of a host that Of said elsewhere, with the patterns of these rules.
-func (r *Rules) Part(prefixes, closed []string) *Part {
+// Part is the part of a host that Of said elsewhere, with the patterns of this scope.
+func (r *Scope) Part(prefixes, closed []string) *Part {
 	return &Part{Prefixes: prefixes, Closed: closed, include: r.include, exclude: r.exclude}
 }
 
@@ -203,8 +203,8 @@ func below(url string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(url, prefix) })
 }
 
-// Of says what the rules say of one host ("scheme://name[:port]").
-func (r *Rules) Of(host string) *Part {
+// Of says what the scope says of one host ("scheme://name[:port]").
+func (r *Scope) Of(host string) *Part {
 	p := &Part{include: r.include, exclude: r.exclude}
 	root, err := weburl.Parse(host + "/")
 	if err != nil {
@@ -230,7 +230,7 @@ func (r *Rules) Of(host string) *Part {
 }
 
 // region returns the prefixes of the URLs of a host that the seeds' regions contain.
-func (r *Rules) region(root weburl.URL) (prefixes []string) {
+func (r *Scope) region(root weburl.URL) (prefixes []string) {
 	reached := false
 	switch r.options.Mode {
 	case Any:
@@ -250,7 +250,7 @@ func (r *Rules) region(root weburl.URL) (prefixes []string) {
 	return prefixes
 }
 
-func (r *Rules) wantedTLD(name string) bool {
+func (r *Scope) wantedTLD(name string) bool {
 	tld := name[strings.LastIndexByte(name, '.')+1:]
 	return slices.ContainsFunc(r.options.TLDs, func(wanted string) bool {
 		return strings.EqualFold(strings.TrimPrefix(wanted, "."), tld)
@@ -258,7 +258,7 @@ func (r *Rules) wantedTLD(name string) bool {
 }
 
 // isPortal reports whether the stop list names the host or a domain above it.
-func (r *Rules) isPortal(name string) bool {
+func (r *Scope) isPortal(name string) bool {
 	for len(r.portals) > 0 {
 		if r.portals[name] {
 			return true

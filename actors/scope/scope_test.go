@@ -9,7 +9,7 @@ import (
 	"henro/messages/weburl"
 )
 
-func rules(t *testing.T, o scope.Options, seeds ...string) *scope.Rules {
+func newScope(t *testing.T, o scope.Options, seeds ...string) *scope.Scope {
 	t.Helper()
 	r, err := scope.New(o)
 	if err != nil {
@@ -21,7 +21,7 @@ func rules(t *testing.T, o scope.Options, seeds ...string) *scope.Rules {
 	return r
 }
 
-func decide(r *scope.Rules, url string) scope.Verdict {
+func decide(r *scope.Scope, url string) scope.Verdict {
 	return r.Of(weburl.MustParse(url).Host()).Decide(url)
 }
 
@@ -63,7 +63,7 @@ func TestDecide(t *testing.T) {
 			Portals: []string{"http://a.test/x/"}}, "https://a.test/x/y", scope.StopListed},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
-			r := rules(t, c.options, "http://www.example.co.jp/docs/index.html?x=1")
+			r := newScope(t, c.options, "http://www.example.co.jp/docs/index.html?x=1")
 			if got := decide(r, c.url); got != c.want {
 				t.Errorf("%s: %v, want %v", c.url, got, c.want)
 			}
@@ -72,25 +72,25 @@ func TestDecide(t *testing.T) {
 }
 
 func TestPrefixesSayWhatASlaveMayFollow(t *testing.T) {
-	r := rules(t, scope.Options{Mode: scope.Prefix}, "http://a.test/x/index.html", "http://b.test/")
+	r := newScope(t, scope.Options{Mode: scope.Prefix}, "http://a.test/x/index.html", "http://b.test/")
 	if got := r.Of("https://a.test").Prefixes; !slices.Equal(got, []string{"https://a.test/x/"}) {
 		t.Errorf("prefixes of a.test: %q", got)
 	}
 	if got := r.Of("http://c.test").Prefixes; got != nil {
 		t.Errorf("prefixes of a host out of scope: %q", got)
 	}
-	if got := rules(t, scope.DefaultOptions(), "http://a.test/x/").Of("http://a.test").Prefixes; !slices.Equal(got,
+	if got := newScope(t, scope.DefaultOptions(), "http://a.test/x/").Of("http://a.test").Prefixes; !slices.Equal(got,
 		[]string{"http://a.test/"}) {
 		t.Errorf("prefixes by host: %q", got)
 	}
 }
 
 func TestAddingASeedLeavesTheOldRulesAlone(t *testing.T) {
-	one := rules(t, scope.DefaultOptions(), "http://a.test/")
+	one := newScope(t, scope.DefaultOptions(), "http://a.test/")
 	two := one.With(weburl.MustParse("http://b.test/"))
 	const u = "http://b.test/x"
 	if decide(one, u) != scope.OutOfReach || decide(two, u) != scope.In {
-		t.Errorf("old rules say %v, new rules say %v", decide(one, u), decide(two, u))
+		t.Errorf("the old scope says %v, the new one says %v", decide(one, u), decide(two, u))
 	}
 }
 
@@ -127,7 +127,7 @@ func TestSeedsGivenAtOnceReachWhatTheyReachOneByOne(t *testing.T) {
 			}
 		}
 		if p := none.Of("http://a.test"); mode != scope.Any && p.Outside != scope.OutOfReach {
-			t.Errorf("%v: the rules without seeds reach what later ones do: %+v", mode, p)
+			t.Errorf("%v: the scope without seeds reaches what later ones do: %+v", mode, p)
 		}
 	}
 }

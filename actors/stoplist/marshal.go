@@ -77,9 +77,9 @@ func (l *List) UnmarshalBinary(b []byte) error {
 		return ErrEvidence
 	}
 	b = b[n:]
-	watchedNow := make(map[uint64]watched, count)
+	watchedNow := make(map[uint64]evidence, count)
 	for range count {
-		w := watched{math.Float32frombits(binary.LittleEndian.Uint32(b[8:])), b[12]}
+		w := evidence{math.Float32frombits(binary.LittleEndian.Uint32(b[8:])), b[12]}
 		if !(w.broken >= 0 && w.broken < 1e9) || w.good > mostGood {
 			return ErrEvidence
 		}

@@ -119,8 +119,8 @@ type Visit struct {
 	Main    uint64 // fingerprint of a good page's text at its first visit; 0: none, or it is known
 }
 
-// watched is what is known of one folder.
-type watched struct {
+// evidence is what is known of one folder.
+type evidence struct {
 	broken float32 // pages since the last good one, of folders below by their weight
 	good   uint8   // pages, up to mostGood
 }
@@ -133,8 +133,8 @@ const levels = 4
 
 // List is the stop list of one host with the evidence for it. The zero value is an empty list.
 type List struct {
-	watched map[uint64]watched // by fingerprint of the prefix
-	entries []Entry            // sorted by Prefix
+	watched map[uint64]evidence // by fingerprint of the prefix
+	entries []Entry             // sorted by Prefix
 	texts   texts
 	changes Changes // since they were marshalled
 }
@@ -235,7 +235,7 @@ func (l *List) praise(o *Options, url string) {
 	for folder := range above(url) {
 		key := fingerprint.URL(folder)
 		w := l.watched[key]
-		l.watch(o, key, watched{good: min(w.good+1, mostGood)})
+		l.watch(o, key, evidence{good: min(w.good+1, mostGood)})
 		l.Remove(folder)
 	}
 }
@@ -262,7 +262,7 @@ func (l *List) note(o *Options, v Visit, now time.Time) {
 		if need > 0 && w.broken >= need-0.01 { // sums of thirds
 			l.clearBelow(folder)
 			l.list(o, folder, w.broken, v, now)
-			w = watched{}
+			w = evidence{}
 		}
 		l.watch(o, key, w)
 		if level++; level >= levels {
@@ -317,12 +317,12 @@ func (l *List) list(o *Options, folder string, broken float32, v Visit, now time
 
 // watch remembers a folder. When there are too many, those that are not suspected are forgotten, and if that is none,
 // all.
-func (l *List) watch(o *Options, key uint64, w watched) {
+func (l *List) watch(o *Options, key uint64, w evidence) {
 	if l.watched == nil {
-		l.watched = map[uint64]watched{}
+		l.watched = map[uint64]evidence{}
 	}
 	if _, known := l.watched[key]; !known && len(l.watched) >= o.MaxFolders {
-		maps.DeleteFunc(l.watched, func(_ uint64, other watched) bool { return other.broken == 0 })
+		maps.DeleteFunc(l.watched, func(_ uint64, other evidence) bool { return other.broken == 0 })
 		if len(l.watched) >= o.MaxFolders {
 			clear(l.watched)
 		}

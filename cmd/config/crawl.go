@@ -52,7 +52,7 @@ type Crawl struct {
 	Profile      string
 	Retries      int
 	Patience     time.Duration
-	Fetch        *messages.FetchRules
+	Fetch        *messages.FetchSettings
 	AllowPrivate Networks // of Fetch
 	Pages        uint64
 	For          time.Duration
@@ -75,7 +75,7 @@ type Crawl struct {
 	Topic        []string // files
 	Frontier     string
 	Order        string
-	Admission    admission.Rules
+	Admission    admission.Options
 	HostPages    uint64
 	Traps        bool
 	StopAfter    int
@@ -270,7 +270,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	}
 	o.Hosts.Sitemaps = c.Sitemaps == "on" || c.Sitemaps == "auto" && c.Continuous
 	o.Unit, o.Hosts.Aliases, o.Fetch.Near = master.Unit(c.Politeness), c.Aliases == "mark", c.Near == "mark"
-	o.Hosts.URLRules = host.URLRules(slices.Index(words["url-rules"], c.URLRules))
+	o.Hosts.URLRules = host.URLRuleMode(slices.Index(words["url-rules"], c.URLRules))
 	if !o.Fetch.Near && !o.Hosts.Aliases {
 		o.Store.Contents = 0
 	}

@@ -19,7 +19,7 @@ import (
 
 // fetchFlags adds a flag for each of the rules by which slaves fetch and archive pages, with its value as it is for a
 // default. The rules go to every slave as they are.
-func fetchFlags(f *pflag.FlagSet, r *messages.FetchRules, private *Networks, mime *string) {
+func fetchFlags(f *pflag.FlagSet, r *messages.FetchSettings, private *Networks, mime *string) {
 	f.DurationVar((*time.Duration)(&r.FetchTimeoutNs), "fetch-timeout", time.Duration(r.FetchTimeoutNs),
 		"hard total time of one fetch, from dial to last byte; a slave may be silent for as long, 6s to 1m, before "+
 			"its hosts are given to others")
@@ -50,7 +50,7 @@ func fetchFlags(f *pflag.FlagSet, r *messages.FetchRules, private *Networks, mim
 }
 
 // checkFetch says what makes no sense, and writes languages in their one form.
-func checkFetch(r *messages.FetchRules) error {
+func checkFetch(r *messages.FetchSettings) error {
 	if _, err := fetch.ParseTable(r.Resolve); err != nil {
 		return Usage("--resolve: %v", err)
 	}

@@ -44,7 +44,7 @@ func TestSeveralFilesOfCookies(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := &messages.FetchRules{CookieHosts: []string{"@a", "b.test", "@b"}}
+	r := &messages.FetchSettings{CookieHosts: []string{"@a", "b.test", "@b"}}
 	if err := checkSecrets(r, "host"); err != nil || !slices.Equal(r.CookieHosts, []string{"b.test"}) ||
 		string(r.CookieFile) != line+"\n"+line {
 		t.Errorf("%v, hosts %q, cookies %q", err, r.CookieHosts, r.CookieFile)
@@ -58,7 +58,7 @@ func TestAHeaderInAFileIsTakenWhole(t *testing.T) {
 	if err := os.WriteFile("h", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := headers{rules: &messages.FetchRules{}}
+	h := headers{rules: &messages.FetchSettings{}}
 	if err := h.Set("@h"); err != nil || len(h.given) != 1 || h.given[0].Value != "Bearer a#b #c" {
 		t.Errorf("%v, %v", h.given, err)
 	}
@@ -96,7 +96,7 @@ func TestAKeyNamesItsDirectory(t *testing.T) {
 	for text, want := range map[string]string{string(key): "",
 		string(key) + "Signature-Agent: https://a.test\n": "https://a.test",
 		"Signature-Agent: https://a.test\n" + string(key): "https://a.test"} {
-		r := &messages.FetchRules{}
+		r := &messages.FetchSettings{}
 		b := &botKey{rules: r}
 		if err := errors.Join(os.WriteFile(name, []byte(text), 0o600), b.Set(name)); err != nil || r.BotAgent != want {
 			t.Errorf("%q names %q, want %q: %v", text, r.BotAgent, want, err)
@@ -105,7 +105,7 @@ func TestAKeyNamesItsDirectory(t *testing.T) {
 	if err := os.WriteFile(name, append(key, "Signature-Agent: http://a.test\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&botKey{rules: &messages.FetchRules{}}).Set(name); err == nil {
+	if err := (&botKey{rules: &messages.FetchSettings{}}).Set(name); err == nil {
 		t.Error("a directory without TLS is taken")
 	}
 }

@@ -13,7 +13,7 @@ import (
 // Networks are the private networks that may be visited: none, all, or those that are named; and single addresses that
 // may be visited whatever they are.
 type Networks struct {
-	rules *messages.FetchRules // which it sets
+	rules *messages.FetchSettings // which it sets
 }
 
 // Any reports whether a private network or an address may be visited.

@@ -25,7 +25,7 @@ const maxCookieFile = 256 << 10
 
 // secretFlags adds the flags for sites that want more than a request. None of their values shows itself, since the
 // settings of a run are listed in its archive.
-func secretFlags(f *pflag.FlagSet, r *messages.FetchRules) {
+func secretFlags(f *pflag.FlagSet, r *messages.FetchSettings) {
 	f.Var(&headers{rules: r}, "header",
 		"send a header field: `[URL] NAME: VALUE`; with a URL only to URLs that begin with it, and without its value "+
 			"in the archive; @FILE has one a line (repeatable)")
@@ -53,7 +53,7 @@ func listed(text string) ([]string, error) {
 
 // headers are those of --header, or those that --basic makes.
 type headers struct {
-	rules *messages.FetchRules
+	rules *messages.FetchSettings
 	basic bool
 	given []*messages.Header
 }
@@ -166,7 +166,7 @@ func (*headers) Type() string { return "string" }
 
 // botKey is that of --bot-key.
 type botKey struct {
-	rules *messages.FetchRules
+	rules *messages.FetchSettings
 	name  string
 }
 
@@ -188,7 +188,7 @@ func (b *botKey) String() string { return b.name }
 func (*botKey) Type() string { return "string" }
 
 // proxyURL is that of --proxy.
-type proxyURL struct{ rules *messages.FetchRules }
+type proxyURL struct{ rules *messages.FetchSettings }
 
 // Set reads the URL of a proxy. Its errors do not repeat it.
 func (p *proxyURL) Set(text string) error {
@@ -225,7 +225,7 @@ func (p *proxyURL) Hides() bool { return p.rules != nil && p.String() != p.rules
 func (*proxyURL) Type() string { return "string" }
 
 // readCookies takes the cookies of a file.
-func readCookies(r *messages.FetchRules, name string) error {
+func readCookies(r *messages.FetchSettings, name string) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return err
@@ -258,7 +258,7 @@ func checkHosts(pattern string) error {
 }
 
 // checkSecrets says which setting for sites that want more makes no sense, and reads the cookie files.
-func checkSecrets(r *messages.FetchRules, unit string) error {
+func checkSecrets(r *messages.FetchSettings, unit string) error {
 	hosts := r.CookieHosts
 	r.CookieHosts = nil
 	for _, pattern := range hosts {

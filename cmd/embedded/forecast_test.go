@@ -91,7 +91,7 @@ func TestTheEndIsForeseen(t *testing.T) {
 			end: master.SizeLimit, with: func(o *master.Options) { o.MaxBytes = 3 << 20 }},
 		{name: "growing", web: fakeweb.Options{Seed: 5, Hosts: 12, Domains: 12, Pages: 300, Degree: 1}, free: true},
 	}
-	var lines []chart.Line
+	var lines []chart.Series
 	csv := "web,progress,foreseen s,truth s,error\n"
 	for _, w := range webs {
 		if w.free && !*drawForecast {
@@ -130,13 +130,13 @@ func TestTheEndIsForeseen(t *testing.T) {
 			for _, g := range seen {
 				xs, ys = append(xs, g.at.Seconds()/took.Seconds()), append(ys, (g.at+g.left).Seconds()/took.Seconds())
 			}
-			lines = append(lines, chart.Line{Name: w.name, X: xs, Y: ys})
+			lines = append(lines, chart.Series{Name: w.name, X: xs, Y: ys})
 		})
 	}
 	if *drawForecast {
 		var svg bytes.Buffer
 		c := chart.Chart{Title: "When the crawl was foreseen to end", X: "share of the crawl that has passed",
-			Y: "foreseen end, 1 is the truth", Lines: lines}
+			Y: "foreseen end, 1 is the truth", Series: lines}
 		if err := c.WriteSVG(&svg); err != nil {
 			t.Fatal(err)
 		}

@@ -158,7 +158,7 @@ func steer(ctx context.Context, node *master.Node, e *embedded.Crawl) {
 		{10 * time.Second, &master.Resume{}},
 		{time.Second, &protocol.Ordered{Host: "http://unknown.test", Order: &protocol.SetExcluded{On: true}}},
 		{time.Second, &protocol.Ordered{Host: "http://second.test",
-			Order: &alias.Order{Of: "http://unknown.test"}}},
+			Order: &alias.Decision{Of: "http://unknown.test"}}},
 	} {
 		select {
 		case <-ctx.Done():

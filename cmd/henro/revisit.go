@@ -55,7 +55,7 @@ sooner, the more often such hints of its host have been right. Nothing is ordere
 			}
 			answer, err := l.revisit(cmd, &posted)
 			switch {
-			case errors.Is(err, master.ErrRevisit), errors.Is(err, revisit.ErrManyRules):
+			case errors.Is(err, master.ErrRevisit), errors.Is(err, revisit.ErrManyFixed):
 				return config.Usage("%v", err)
 			case err != nil:
 				return err

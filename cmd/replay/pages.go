@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"henro/cmd/replay/line"
+	"henro/cmd/replay/timeline"
 	"henro/messages/weburl"
 	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
@@ -268,7 +268,7 @@ func (s *Server) calendar(w http.ResponseWriter, r *http.Request, u weburl.URL, 
 		First, Last time.Time
 		Years       []year
 		Months      []month
-		Line        *line.Line
+		Line        *timeline.Timeline
 	}{page: page{wordsFor(r), u.String()}, URL: u.String()}
 	err := s.archive.Captures(u, func(e cdxj.Entry) bool {
 		if content.Count++; content.Count == 1 {
@@ -294,7 +294,7 @@ func (s *Server) calendar(w http.ResponseWriter, r *http.Request, u weburl.URL, 
 		}
 	}
 	shown.Shown = true
-	content.Line = line.New(shown.Year)
+	content.Line = timeline.New(shown.Year)
 	var days [13][32]day
 	var before *cdxj.Entry
 	err = s.archive.Captures(u, func(e cdxj.Entry) bool {

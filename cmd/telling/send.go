@@ -51,12 +51,12 @@ type Teller struct {
 	now    func() time.Time
 	send   func(r *Receiver, title, text string) error
 
-	mu    sync.Mutex
-	lines []*line
+	mu     sync.Mutex
+	queues []*queue
 }
 
-// line is what waits for one receiver.
-type line struct {
+// queue is what waits for one receiver.
+type queue struct {
 	*Receiver
 	waits   []changes.Change // the earliest first
 	dropped int
@@ -93,21 +93,21 @@ func Open(dir string, receivers []*Receiver) (*Teller, error) {
 		newest = latest[0].ID
 	}
 	for _, r := range receivers {
-		l := &line{Receiver: r, last: newest}
+		q := &queue{Receiver: r, last: newest}
 		if last, ok := known[r.Name]; ok {
-			l.last = last
+			q.last = last
 			at := slices.IndexFunc(latest, func(c changes.Change) bool { return c.ID == last })
 			if at < 0 {
 				at = len(latest) // all since: what is older was rotated away
 			}
 			for _, c := range slices.Backward(latest[:at]) {
-				l.take(&c)
+				q.take(&c)
 			}
 		}
-		if len(l.waits) > 0 && l.every > 0 {
-			l.next = t.now().Truncate(l.every).Add(l.every)
+		if len(q.waits) > 0 && q.every > 0 {
+			q.next = t.now().Truncate(q.every).Add(q.every)
 		}
-		t.lines = append(t.lines, l)
+		t.queues = append(t.queues, q)
 	}
 	return t, t.keep()
 }
@@ -116,7 +116,7 @@ func Open(dir string, receivers []*Receiver) (*Teller, error) {
 func (t *Teller) Tell(c *changes.Change) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, l := range t.lines {
+	for _, l := range t.queues {
 		if len(l.waits) == 0 {
 			begin := t.now().Add(gather)
 			if l.every > 0 {
@@ -128,7 +128,7 @@ func (t *Teller) Tell(c *changes.Change) {
 	}
 }
 
-func (l *line) take(c *changes.Change) {
+func (l *queue) take(c *changes.Change) {
 	if !l.pages.Has(c.URL) {
 		return
 	}
@@ -150,7 +150,7 @@ func later(a, b time.Time) time.Time {
 // Run sends until the context ends. A receiver that does not answer keeps no other waiting.
 func (t *Teller) Run(ctx context.Context, says io.Writer) {
 	var sending sync.WaitGroup
-	for _, l := range t.lines {
+	for _, l := range t.queues {
 		sending.Go(func() {
 			for ticks.Rest(ctx, time.Second) == nil {
 				if err := t.step(l); err != nil {
@@ -165,7 +165,7 @@ func (t *Teller) Run(ctx context.Context, says io.Writer) {
 }
 
 // step sends to one receiver what it is time for.
-func (t *Teller) step(l *line) error {
+func (t *Teller) step(l *queue) error {
 	t.mu.Lock()
 	now := t.now()
 	l.sent = slices.DeleteFunc(l.sent, func(at time.Time) bool { return now.Sub(at) >= time.Hour })
@@ -213,7 +213,7 @@ type sent struct {
 
 // Flush sends once what needs no gathering, for a process that does not stay.
 func (t *Teller) Flush() (err error) {
-	for _, l := range t.lines {
+	for _, l := range t.queues {
 		if l.every == 0 {
 			l.next = time.Time{}
 		}
@@ -227,7 +227,7 @@ func (t *Teller) Flush() (err error) {
 // keep writes down what was sent.
 func (t *Teller) keep() error {
 	known := cursors{}
-	for _, l := range t.lines {
+	for _, l := range t.queues {
 		known[l.Name] = l.last
 	}
 	if err := os.MkdirAll(t.folder, 0o777); err != nil {

@@ -89,7 +89,7 @@ func TestEachChangeIsSentOnceWhateverFailsAndIsStartedAgain(t *testing.T) {
 	rules := fmt.Sprintf("- name: hook\n  to: generic%s?disabletls=yes\n  private: true\n  most: 3\n",
 		strings.TrimPrefix(server.URL, "http"))
 	told := teller(t, dir, rules, &now)
-	step := func() error { return told.step(told.lines[0]) }
+	step := func() error { return told.step(told.queues[0]) }
 	find(t, told, dir, 1, 3)
 	if err := step(); err != nil || len(h.takes()) != 0 {
 		t.Errorf("sent before the others could come: %v", err)
@@ -155,11 +155,11 @@ func TestWhatComesInAFloodIsGathered(t *testing.T) {
 		told.Tell(change(n))
 	}
 	now = now.Add(59 * time.Minute)
-	if err := told.step(told.lines[0]); err != nil || len(sent) != 0 {
+	if err := told.step(told.queues[0]); err != nil || len(sent) != 0 {
 		t.Fatal(err, sent)
 	}
 	now = now.Add(time.Minute)
-	if err := errors.Join(told.step(told.lines[0]), told.step(told.lines[0])); err != nil || len(sent) != 1 {
+	if err := errors.Join(told.step(told.queues[0]), told.step(told.queues[0])); err != nil || len(sent) != 1 {
 		t.Fatal(err, len(sent))
 	}
 	// 1, 10 to 19, 100 to 199 … 100,000 to 119,999
@@ -241,7 +241,7 @@ func TestTheGuardOfAddressesHolds(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	told := teller(t, dir, fmt.Sprintf("- name: hook\n  to: generic%s?disabletls=yes\n",
 		strings.TrimPrefix(server.URL, "http")), &now)
-	err := Test([]*Receiver{told.lines[0].Receiver}, io.Discard)
+	err := Test([]*Receiver{told.queues[0].Receiver}, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "private: true") || len(h.takes()) != 0 {
 		t.Error(err)
 	}

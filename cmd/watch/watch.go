@@ -1,4 +1,4 @@
-// Package watch tells what changed between two captures of a page, by the rules of a reader and by what was learnt of
+// Package watch tells what changed between two captures of a page, by the watches of a reader and by what was learnt of
 // the page: henro feed asks it for each pair of captures that follow each other.
 //
 // What is learnt (package news) is kept in one file of bbolt, feed/records.db: 1.5 kB for a page at most, 7 kB for a
@@ -43,7 +43,7 @@ type Watcher struct {
 	Elsewhere func(url string, before time.Time) (*Copy, error)
 
 	archive *captures.Archive
-	rules   *news.Rules
+	watches *news.Watches
 	db      *bbolt.DB
 	alike   *alike
 	tx      *bbolt.Tx    // of Begin; nil: each pair has one of its own
@@ -55,14 +55,14 @@ type Watcher struct {
 // capture that was learnt from last, nanoseconds since 1970 as i64, and the record.
 var buckets = [2][]byte{[]byte("pages"), []byte("templates")}
 
-// Open reads the rules of a reader (news.RulesName in dir, if it is there) and opens what was learnt, in the folder of
-// the feed.
+// Open reads the watches of a reader (news.WatchesName in dir, if it is there) and opens what was learnt, in the folder
+// of the feed.
 func Open(dir, folder string, archive *captures.Archive) (w *Watcher, err error) {
 	w = &Watcher{archive: archive}
-	switch file, err := os.Open(filepath.Join(dir, news.RulesName)); {
+	switch file, err := os.Open(filepath.Join(dir, news.WatchesName)); {
 	case err == nil:
 		defer file.Close()
-		if w.rules, err = news.ParseRules(file); err != nil {
+		if w.watches, err = news.ParseWatches(file); err != nil {
 			return nil, fmt.Errorf("%s: %w", file.Name(), err)
 		}
 	case !errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "not a directory"):
@@ -109,7 +109,7 @@ func (w *Watcher) Close() error {
 }
 
 // Quiet reports that a page, as it is now, differs from its last capture in nothing that its reader wants to know: in
-// what was learnt to be noise, or what the rules leave out. body is HTML in UTF-8. Nothing is learnt by it, and any
+// what was learnt to be noise, or what the watches leave out. body is HTML in UTF-8. Nothing is learnt by it, and any
 // goroutine may ask. Of a page that cannot be compared it says no.
 func (w *Watcher) Quiet(url string, status int, body []byte) bool {
 	w.open.RLock()
@@ -131,13 +131,13 @@ func (w *Watcher) Quiet(url string, status int, body []byte) bool {
 	if last.URL == "" {
 		return false
 	}
-	rule := w.rules.For(url)
-	before, err := w.read(last, rule)
+	watch := w.watches.For(url)
+	before, err := w.read(last, watch)
 	if err != nil {
 		return false
 	}
-	c := news.Compare(before, news.Read(body, status, "", rule))
-	if rule.Learns() {
+	c := news.Compare(before, news.Read(body, status, "", watch))
+	if watch.Learns() {
 		keys, records := recordsOf(url)
 		if err := w.db.View(func(tx *bbolt.Tx) error {
 			for i, r := range records {
@@ -149,7 +149,7 @@ func (w *Watcher) Quiet(url string, status int, body []byte) bool {
 		}
 		news.Judge(c, keys[0], records[0], records[1], news.DefaultLimits())
 	}
-	return !c.Told(rule)
+	return !c.Told(watch)
 }
 
 // recordsOf are new records of a page and of the pages that are like it, and under which keys they are.
@@ -188,20 +188,20 @@ func (w *Watcher) Compare(p *Pair) (told, quiet *changes.Change, err error) {
 	if same, err := w.settle(p); same || err != nil {
 		return nil, nil, err
 	}
-	c, title, rule, err := w.change(p)
-	if err == nil && rule.Learns() {
+	c, title, watch, err := w.change(p)
+	if err == nil && watch.Learns() {
 		err = w.judge(c, p)
 	}
 	if err != nil || len(c.Blocks) == 0 {
 		return nil, nil, err
 	}
 	if noise := c.Noise(); len(noise) > 0 {
-		quiet = entry(p, title, rule, noise)
+		quiet = entry(p, title, watch, noise)
 	}
-	if !c.Told(rule) {
+	if !c.Told(watch) {
 		return nil, quiet, nil
 	}
-	told = entry(p, title, rule, c.News())
+	told = entry(p, title, watch, c.News())
 	if quiet != nil {
 		told.Noise = len(c.Noise())
 	}
@@ -277,33 +277,33 @@ func (w *Watcher) settle(p *Pair) (same bool, err error) {
 	return p.Before.URL == "" || isSame(&p.Before, &p.Now), nil
 }
 
-// change compares two captures by the rule for their page.
-func (w *Watcher) change(p *Pair) (c *news.Change, title string, rule *news.Rule, err error) {
-	rule = w.rules.For(p.Now.URL)
-	before, err := w.before(p, rule)
+// change compares two captures by the watch for their page.
+func (w *Watcher) change(p *Pair) (c *news.Change, title string, watch *news.Watch, err error) {
+	watch = w.watches.For(p.Now.URL)
+	before, err := w.before(p, watch)
 	if err != nil {
 		return nil, "", nil, err
 	}
-	now, err := w.read(p.Now, rule)
+	now, err := w.read(p.Now, watch)
 	if err != nil {
 		return nil, "", nil, err
 	}
-	return news.Compare(before, now), now.Title, rule, nil
+	return news.Compare(before, now), now.Title, watch, nil
 }
 
-func (w *Watcher) before(p *Pair, rule *news.Rule) (*news.Page, error) {
+func (w *Watcher) before(p *Pair, watch *news.Watch) (*news.Page, error) {
 	if p.before != nil {
-		return news.Read(p.before.Body, p.before.Status, p.before.Location, rule), nil
+		return news.Read(p.before.Body, p.before.Status, p.before.Location, watch), nil
 	}
-	return w.read(p.Before, rule)
+	return w.read(p.Before, watch)
 }
 
-func (w *Watcher) read(e cdxj.Entry, rule *news.Rule) (*news.Page, error) {
+func (w *Watcher) read(e cdxj.Entry, watch *news.Watch) (*news.Page, error) {
 	page, err := pagetext.HTML(w.archive, e)
 	if err != nil {
 		return nil, err
 	}
-	return news.Read(page.Body, page.Status, page.Location, rule), nil
+	return news.Read(page.Body, page.Status, page.Location, watch), nil
 }
 
 // judge has a change judged by what was learnt, and has that learn from it. A capture is learnt from once.
@@ -355,13 +355,13 @@ func templateOf(url string) string {
 // Teach notes what a reader says of the change between two captures: it is noise, or news after all. Only the page
 // itself learns from it. It returns how many blocks that is of.
 func (w *Watcher) Teach(p *Pair, noise bool) (blocks int, err error) {
-	c, _, rule, err := w.change(p)
+	c, _, watch, err := w.change(p)
 	if err != nil {
 		return 0, err
 	}
-	if noise && !rule.Learns() {
+	if noise && !watch.Learns() {
 		return 0, fmt.Errorf("whatever changes on %s is told: selectors, or learn: false in %s, say so", p.Now.URL,
-			news.RulesName)
+			news.WatchesName)
 	}
 	return len(c.Blocks), w.db.Update(func(tx *bbolt.Tx) error {
 		r, key := news.NewRecord(), xxhash.Sum64String(p.Now.URL)
@@ -407,10 +407,10 @@ func (w *Watcher) Find(c *changes.Change) (*Pair, error) {
 }
 
 // entry writes blocks of a change as henro feed writes them down: sentences that went and came.
-func entry(p *Pair, title string, rule *news.Rule, blocks []news.Changed) *changes.Change {
+func entry(p *Pair, title string, watch *news.Watch, blocks []news.Changed) *changes.Change {
 	c := &changes.Change{ID: p.ID(), URL: p.Now.URL, Title: title, At: p.Now.At.UTC(), Before: p.Before.At.UTC()}
-	if rule != nil {
-		c.Tag = rule.Tag
+	if watch != nil {
+		c.Tag = watch.Tag
 	}
 	var went, came strings.Builder
 	for i := range blocks {

@@ -261,7 +261,7 @@ func TestAPageIsComparedWithItsLastCapture(t *testing.T) {
 	}
 }
 
-// A file of records that is damaged is set aside; rules that are wrong are an error with file and line.
+// A file of records that is damaged is set aside; watches that are wrong are an error with file and line.
 func TestWhatIsDamagedIsSetAside(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, RecordsName), bytes.Repeat([]byte("x"), 1<<16), 0o600); err != nil {
@@ -277,11 +277,11 @@ func TestWhatIsDamagedIsSetAside(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, RecordsName+".damaged")); err != nil {
 		t.Error(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, news.RulesName), []byte("- pages: a b"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, news.WatchesName), []byte("- pages: a b"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(dir, dir, nil); err == nil || !strings.Contains(err.Error(), "watch.yaml: line 1") {
-		t.Errorf("rules: %v", err)
+		t.Errorf("watches: %v", err)
 	}
 }
 
@@ -403,8 +403,8 @@ func TestVisitsAreCountedInLittleRoom(t *testing.T) {
 // A page that another slave visited since is compared with what that one has, also one that was never visited here.
 func TestWhatOthersHaveIsComparedToo(t *testing.T) {
 	a := newArchive(t)
-	rule := []byte("- pages: a.test\n  learn: false\n")
-	if err := os.WriteFile(filepath.Join(filepath.Dir(a.path), news.RulesName), rule, 0o600); err != nil {
+	watch := []byte("- pages: a.test\n  learn: false\n")
+	if err := os.WriteFile(filepath.Join(filepath.Dir(a.path), news.WatchesName), watch, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c, w, _ := a.open()

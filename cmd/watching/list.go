@@ -32,7 +32,7 @@ type Page struct {
 	URL    weburl.URL
 	Every  time.Duration // 0: the timetable decides
 	Paused bool          // it stays in the list, and is not visited
-	Rule   news.Rule     // beside its pages
+	Watch  news.Watch    // what matters on it
 }
 
 // List is a list of pages. Each is in it once.
@@ -87,9 +87,9 @@ func (l *List) add(p Page) error {
 	case len(l.Pages) == maxPages:
 		return fmt.Errorf("more than %d pages", maxPages)
 	}
-	l.known[name], p.Rule.Pages = true, news.Pages(name)
-	if len(p.Rule.Watch) > 0 {
-		p.Rule.Learn = new(bool) // false: selectors say what matters
+	l.known[name], p.Watch.Pages = true, news.Pages(name)
+	if len(p.Watch.Only) > 0 {
+		p.Watch.Learn = new(bool) // false: selectors say what matters
 	}
 	l.Pages = append(l.Pages, p)
 	return nil
@@ -141,7 +141,7 @@ func parseLine(words []string) (p Page, err error) {
 		case "every":
 			err = (*revisit.Span)(&p.Every).Set(value)
 		case "tag":
-			if p.Rule.Tag, err = value, news.CheckTag(value); value == "" {
+			if p.Watch.Tag, err = value, news.CheckTag(value); value == "" {
 				err = errors.New("want a word")
 			}
 		case "paused":
@@ -149,9 +149,9 @@ func parseLine(words []string) (p Page, err error) {
 				err = errors.New("want nothing behind it")
 			}
 		case "watch":
-			p.Rule.Watch, err = []string{value}, selects(value)
+			p.Watch.Only, err = []string{value}, selects(value)
 		case "leave":
-			p.Rule.Leave, err = []string{value}, selects(value)
+			p.Watch.Leave, err = []string{value}, selects(value)
 		}
 		if err != nil {
 			return p, fmt.Errorf("%s %q: %w", key, value, err)
@@ -242,7 +242,7 @@ func (l *List) exported(data []byte) error {
 		case w.Paused:
 			l.note("%s is left out: it is paused", w.URL)
 		default:
-			if err := l.take(w.URL, Page{Every: w.every(), Rule: w.rule(l)}); err != nil {
+			if err := l.take(w.URL, Page{Every: w.every(), Watch: w.watch(l)}); err != nil {
 				return err
 			}
 		}
@@ -267,8 +267,8 @@ func (w *exportedWatch) every() (every time.Duration) {
 	return max(every, time.Minute)
 }
 
-// rule says in words of watch.yaml what can be said in them.
-func (w *exportedWatch) rule(l *List) (r news.Rule) {
+// watch says in words of watch.yaml what can be said in them.
+func (w *exportedWatch) watch(l *List) (r news.Watch) {
 	selectors := func(all []string, to *[]string) {
 		for _, s := range all {
 			s = strings.TrimPrefix(strings.TrimSpace(s), "css:")
@@ -284,7 +284,7 @@ func (w *exportedWatch) rule(l *List) (r news.Rule) {
 			*to = append(*to, s)
 		}
 	}
-	selectors(w.IncludeFilters, &r.Watch)
+	selectors(w.IncludeFilters, &r.Only)
 	selectors(w.SubtractiveSelector, &r.Leave)
 	for _, text := range w.IgnoreText {
 		if text == "" {

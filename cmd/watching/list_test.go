@@ -43,15 +43,15 @@ func TestListsAreReadInEachForm(t *testing.T) {
 		}
 	}
 	l, err := ReadList(strings.NewReader(lines))
-	if p := l.Pages[0]; err != nil || p.Every != 6*time.Hour || p.Rule.Learn == nil || *p.Rule.Learn ||
-		!slices.Equal(p.Rule.Watch, []string{"#price, .stock > b"}) || !slices.Equal(p.Rule.Leave, []string{".ads"}) {
+	if p := l.Pages[0]; err != nil || p.Every != 6*time.Hour || p.Watch.Learn == nil || *p.Watch.Learn ||
+		!slices.Equal(p.Watch.Only, []string{"#price, .stock > b"}) || !slices.Equal(p.Watch.Leave, []string{".ads"}) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if l, err = ReadList(strings.NewReader(export)); err != nil {
 		t.Fatal(err)
 	}
-	if p := l.Pages[1]; p.Every != 6*time.Hour || !slices.Equal(p.Rule.Watch, []string{"#price"}) ||
-		!slices.Equal(p.Rule.Come, []string{"in stock"}) || len(p.Rule.Ignore) != 2 || l.Pages[0].Every != 0 {
+	if p := l.Pages[1]; p.Every != 6*time.Hour || !slices.Equal(p.Watch.Only, []string{"#price"}) ||
+		!slices.Equal(p.Watch.Come, []string{"in stock"}) || len(p.Watch.Ignore) != 2 || l.Pages[0].Every != 0 {
 		t.Errorf("%+v", l.Pages)
 	}
 	if notes := strings.Join(l.Notes, "\n"); len(l.Notes) != 3 || !strings.Contains(notes, "xpath://b is left out") &&
@@ -128,13 +128,13 @@ func FuzzReadList(f *testing.F) {
 			orders(host, pages, nil)
 		}
 		dir := t.TempDir()
-		if err := l.writeRules(dir); err != nil {
+		if err := l.writeWatches(dir); err != nil {
 			return
 		}
-		if file, err := os.Open(filepath.Join(dir, news.RulesName)); err == nil {
+		if file, err := os.Open(filepath.Join(dir, news.WatchesName)); err == nil {
 			defer file.Close()
-			if _, err := news.ParseRules(file); err != nil {
-				t.Errorf("%q makes rules that are none: %v", text, err)
+			if _, err := news.ParseWatches(file); err != nil {
+				t.Errorf("%q makes watches that are none: %v", text, err)
 			}
 		}
 	})
@@ -171,10 +171,10 @@ func TestWhatIsNotInTheListIsExcluded(t *testing.T) {
 	}
 }
 
-// A file of rules that somebody wrote is not written over.
-func TestRulesOfAReaderStay(t *testing.T) {
+// A file of watches that somebody wrote is not written over.
+func TestWatchesOfAReaderStay(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, news.RulesName)
+	path := filepath.Join(dir, news.WatchesName)
 	l, err := ReadList(strings.NewReader(lines))
 	if err != nil {
 		t.Fatal(err)
@@ -184,14 +184,14 @@ func TestRulesOfAReaderStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := l.writeRules(dir); err != nil {
+		if err := l.writeWatches(dir); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), "learn: false") {
 		t.Errorf("%s, %v", text, err)
 	}
-	if err := plain.writeRules(dir); err != nil {
+	if err := plain.writeWatches(dir); err != nil {
 		t.Error(err)
 	}
 	if text, err := os.ReadFile(path); err != nil || strings.Contains(string(text), "pages:") {
@@ -201,10 +201,10 @@ func TestRulesOfAReaderStay(t *testing.T) {
 	if err := os.WriteFile(path, []byte(own), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := plain.writeRules(dir); err != nil {
+	if err := plain.writeWatches(dir); err != nil {
 		t.Error(err)
 	}
-	if err := l.writeRules(dir); err == nil || !strings.Contains(err.Error(), "is not of a list") {
+	if err := l.writeWatches(dir); err == nil || !strings.Contains(err.Error(), "is not of a list") {
 		t.Error(err)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != own {

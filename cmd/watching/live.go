@@ -53,7 +53,7 @@ type live struct {
 	waiting map[string]int       // hosts for which orders are left, and how often they were tried
 	node    *master.Node
 	feed    *feed.Feed
-	again   context.CancelFunc // has the rules read again
+	again   context.CancelFunc // has the watches read again
 }
 
 func newLive() live {
@@ -61,7 +61,7 @@ func newLive() live {
 }
 
 // latest is the file in which the list was; empty: there was none, or it is gone.
-func (w *watch) latest() string {
+func (w *run) latest() string {
 	name, err := os.ReadFile(filepath.Join(w.dir, noteName))
 	if err != nil {
 		return ""
@@ -74,7 +74,7 @@ func (w *watch) latest() string {
 }
 
 // note notes where the list is. One that is no file of lines is changed in a file of its own.
-func (w *watch) note(name string) error {
+func (w *run) note(name string) error {
 	if !w.list.plain || name == "-" {
 		w.source = filepath.Join(w.dir, ownName)
 		if err := os.Remove(filepath.Join(w.dir, noteName)); !errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +96,7 @@ func (w *watch) note(name string) error {
 	return w.writeNote()
 }
 
-func (w *watch) writeNote() error {
+func (w *run) writeNote() error {
 	if err := config.Dir(w.dir); err != nil {
 		return err
 	}
@@ -107,19 +107,19 @@ func (w *watch) writeNote() error {
 	return fsync.WriteFile(filepath.Join(w.dir, noteName), []byte(path+"\n"), 0o666)
 }
 
-func (w *watch) begins(again context.CancelFunc) {
+func (w *run) begins(again context.CancelFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.again = again
 }
 
-func (w *watch) follows(f *feed.Feed) {
+func (w *run) follows(f *feed.Feed) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.feed = f
 }
 
-func (w *watch) told(c *changes.Change) {
+func (w *run) told(c *changes.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.changed[c.URL] = c.At
@@ -130,7 +130,7 @@ const latestChanges = 10_000
 
 // keep has pages visited as often as the list says, as soon as the crawl knows their hosts, and the list read again
 // when somebody has changed its file, until the context ends.
-func (w *watch) keep(ctx context.Context, node *master.Node) {
+func (w *run) keep(ctx context.Context, node *master.Node) {
 	latest, err := changes.Recent(filepath.Join(w.dir, changes.Folder), latestChanges)
 	for i := range slices.Backward(latest) {
 		w.told(&latest[i])
@@ -159,7 +159,7 @@ func (w *watch) keep(ctx context.Context, node *master.Node) {
 // refusedAfter is after how many tries it is said that an order is refused: hosts are known at their first visit.
 const refusedAfter = 60
 
-func (w *watch) tryTime(ctx context.Context, node *master.Node, host string, pages map[string][]*Page) {
+func (w *run) tryTime(ctx context.Context, node *master.Node, host string, pages map[string][]*Page) {
 	err := retime(ctx, node, host, pages[host])
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -172,7 +172,7 @@ func (w *watch) tryTime(ctx context.Context, node *master.Node, host string, pag
 }
 
 // reread takes the list over when somebody has changed its file. What is wrong with it is said once.
-func (w *watch) reread(ctx context.Context) {
+func (w *run) reread(ctx context.Context) {
 	w.editing.Lock()
 	defer w.editing.Unlock()
 	info, err := os.Stat(w.source)
@@ -229,9 +229,9 @@ func (p *Page) every() time.Duration {
 	return p.Every
 }
 
-// orders are those for pages of a host, whose rules are as they are: what is not wanted any more is taken back, then
+// orders are those for pages of a host, whose watches are as they are: what is not wanted any more is taken back, then
 // the most frequent interval is one for all pages, unless the timetable decides for some, and the others have one each.
-func orders(host string, pages []*Page, has revisit.Rules) (orders []*master.RevisitPosted) {
+func orders(host string, pages []*Page, has revisit.FixedIntervals) (orders []*master.RevisitPosted) {
 	all := host + "/*"
 	count, mine := map[time.Duration]int{}, map[string]bool{}
 	var most time.Duration
@@ -276,13 +276,13 @@ func orders(host string, pages []*Page, has revisit.Rules) (orders []*master.Rev
 }
 
 // take takes a list over: its file is written, if write says so, the crawl visits its pages as it says, and what
-// changes on them is told by its rules. An error says what is wrong with it, and nothing is as it says then.
-func (w *watch) take(ctx context.Context, text string, write bool) error {
+// changes on them is told by its watches. An error says what is wrong with it, and nothing is as it says then.
+func (w *run) take(ctx context.Context, text string, write bool) error {
 	list, err := ReadList(strings.NewReader(text))
 	if err != nil {
 		return err
 	}
-	rules, err := list.rules(w.dir)
+	watches, err := list.watches(w.dir)
 	if err != nil {
 		return err
 	}
@@ -326,8 +326,8 @@ func (w *watch) take(ctx context.Context, text string, write bool) error {
 			return err
 		}
 	}
-	if rules != nil {
-		if err := list.writeRules(w.dir); err != nil {
+	if watches != nil {
+		if err := list.writeWatches(w.dir); err != nil {
 			return err
 		}
 	}
@@ -342,7 +342,7 @@ func (w *watch) take(ctx context.Context, text string, write bool) error {
 	for _, host := range waiting {
 		w.waiting[host] = 0
 	}
-	if rules != nil && w.again != nil {
+	if watches != nil && w.again != nil {
 		w.again()
 	}
 	return nil
@@ -350,7 +350,7 @@ func (w *watch) take(ctx context.Context, text string, write bool) error {
 
 // retimeAll has pages of hosts visited as often as a list says, or as before, if that is refused. waiting are those
 // that the crawl does not know yet.
-func (w *watch) retimeAll(ctx context.Context, node *master.Node, hosts map[string]bool,
+func (w *run) retimeAll(ctx context.Context, node *master.Node, hosts map[string]bool,
 	now, before map[string][]*Page) (waiting []string, err error) {
 	for host := range hosts {
 		switch err = retime(ctx, node, host, now[host]); {
@@ -367,7 +367,7 @@ func (w *watch) retimeAll(ctx context.Context, node *master.Node, hosts map[stri
 }
 
 // write writes the file of the list, and notes that it is there.
-func (w *watch) write(text string) error {
+func (w *run) write(text string) error {
 	if err := fsync.WriteFile(w.source, []byte(text), 0o666); err != nil {
 		return err
 	}
@@ -378,7 +378,7 @@ func (w *watch) write(text string) error {
 }
 
 // text is the file of the list, or what it would be.
-func (w *watch) text() (string, error) {
+func (w *run) text() (string, error) {
 	if !w.written.IsZero() {
 		text, err := os.ReadFile(w.source)
 		return string(text), err
@@ -386,7 +386,7 @@ func (w *watch) text() (string, error) {
 	var text strings.Builder
 	for i := range w.list.Pages {
 		p := &w.list.Pages[i]
-		if len(p.Rule.Ignore)+len(p.Rule.Come) > 0 {
+		if len(p.Watch.Ignore)+len(p.Watch.Come) > 0 {
 			return "", fmt.Errorf("the export that was read says of %s what a list cannot say: write a list of lines, "+
 				"and the rest into watch.yaml", p.URL)
 		}
@@ -401,15 +401,15 @@ func (w *watch) text() (string, error) {
 }
 
 // shown is a page of the list as the dashboard shows it. The lock is held, or nothing is changed.
-func (w *watch) shown(p *Page) watchlist.Page {
+func (w *run) shown(p *Page) watchlist.Page {
 	name := p.URL.String()
-	return watchlist.Page{URL: name, Every: p.Every, Tag: p.Rule.Tag, Paused: p.Paused, Changed: w.changed[name],
-		Watch: strings.Join(p.Rule.Watch, ", "), Leave: strings.Join(p.Rule.Leave, ", "),
+	return watchlist.Page{URL: name, Every: p.Every, Tag: p.Watch.Tag, Paused: p.Paused, Changed: w.changed[name],
+		Watch: strings.Join(p.Watch.Only, ", "), Leave: strings.Join(p.Watch.Leave, ", "),
 		Late: slices.Contains(w.excluded, "^"+regexp.QuoteMeta(name)+"$")}
 }
 
 // Pages are those of the list.
-func (w *watch) Pages() (pages []watchlist.Page, file string) {
+func (w *run) Pages() (pages []watchlist.Page, file string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range w.list.Pages {
@@ -419,7 +419,7 @@ func (w *watch) Pages() (pages []watchlist.Page, file string) {
 }
 
 // Put writes the line of a page.
-func (w *watch) Put(ctx context.Context, before string, p watchlist.Page) error {
+func (w *run) Put(ctx context.Context, before string, p watchlist.Page) error {
 	line, err := p.Line()
 	if err != nil {
 		return err
@@ -431,7 +431,7 @@ func (w *watch) Put(ctx context.Context, before string, p watchlist.Page) error 
 	if made.Every > never || made.Every > 0 && made.Every < time.Minute {
 		return fmt.Errorf("every %s: want a minute to ten years", p.Span())
 	}
-	is := (&watch{}).shown(&made)
+	is := (&run{}).shown(&made)
 	if is.Every != p.Every || is.Tag != p.Tag || is.Watch != p.Watch || is.Leave != p.Leave || is.Paused != p.Paused {
 		return fmt.Errorf("the words %q begin a part of a line: selectors and tags cannot have them", keys)
 	}
@@ -439,10 +439,10 @@ func (w *watch) Put(ctx context.Context, before string, p watchlist.Page) error 
 }
 
 // Remove removes the lines of a page.
-func (w *watch) Remove(ctx context.Context, url string) error { return w.edit(ctx, url, "", "") }
+func (w *run) Remove(ctx context.Context, url string) error { return w.edit(ctx, url, "", "") }
 
 // edit has a line stand in the place of those of a page, or at the end.
-func (w *watch) edit(ctx context.Context, before, url, line string) error {
+func (w *run) edit(ctx context.Context, before, url, line string) error {
 	w.editing.Lock()
 	defer w.editing.Unlock()
 	text, err := w.text()
@@ -494,7 +494,7 @@ func replaceLine(text, before, url, line string) (string, error) {
 }
 
 // noise is slave.Options.Noise.
-func (w *watch) noise(url string, status int, body []byte) bool {
+func (w *run) noise(url string, status int, body []byte) bool {
 	w.mu.Lock()
 	f := w.feed
 	w.mu.Unlock()
@@ -502,7 +502,7 @@ func (w *watch) noise(url string, status int, body []byte) bool {
 }
 
 // Teach has a page learn what a reader says of a change.
-func (w *watch) Teach(ctx context.Context, id string, noise bool) error {
+func (w *run) Teach(ctx context.Context, id string, noise bool) error {
 	w.mu.Lock()
 	f := w.feed
 	w.mu.Unlock()

@@ -25,7 +25,7 @@ https://c.example/1`))
 		t.Fatal(err)
 	}
 	pages := l.byHost()
-	has := map[string]revisit.Rules{
+	has := map[string]revisit.FixedIntervals{
 		"https://a.example": {{Pages: "https://a.example/3", Every: time.Hour},
 			{Pages: "https://a.example/1", Every: time.Hour}, {Pages: "https://a.example/gone", Every: never},
 			{Pages: "https://a.example/x*", Every: 5}},
@@ -77,7 +77,7 @@ func TestALineIsReplaced(t *testing.T) {
 
 func TestWhatCannotStandInALineIsRefused(t *testing.T) {
 	for _, text := range []string{lines, export} {
-		w := watch{dir: t.TempDir(), says: os.Stderr, live: newLive()}
+		w := run{dir: t.TempDir(), says: os.Stderr, live: newLive()}
 		name := filepath.Join(w.dir, "given")
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -56,7 +56,7 @@ LIST is a file, or - for standard input: a page a line, behind which may stand "
   henro watch tea`,
 		Args: config.Takes(0, 1, "which list? henro watch --contact you@example.org list.txt"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			w := watch{open: open, says: cmd.ErrOrStderr(), live: newLive()}
+			w := run{open: open, says: cmd.ErrOrStderr(), live: newLive()}
 			if err := config.Load(cmd.Flags(), s.Run.Config, config.Settings()); err != nil {
 				return err
 			}
@@ -103,8 +103,8 @@ LIST is a file, or - for standard input: a page a line, behind which may stand "
 	return cmd
 }
 
-// watch is one run of henro watch.
-type watch struct {
+// run is one run of henro watch.
+type run struct {
 	dir  string
 	open Open
 	says io.Writer
@@ -114,7 +114,7 @@ type watch struct {
 }
 
 // read reads the list; pages that were watched and are not in it are excluded from now on.
-func (w *watch) read(cmd *cobra.Command, name string) error {
+func (w *run) read(cmd *cobra.Command, name string) error {
 	in := io.NopCloser(cmd.InOrStdin())
 	if name != "-" {
 		file, err := os.Open(name)
@@ -136,7 +136,7 @@ func (w *watch) read(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := list.writeRules(w.dir); err != nil {
+	if err := list.writeWatches(w.dir); err != nil {
 		return err
 	}
 	if err := w.note(name); err != nil {
@@ -179,44 +179,44 @@ func (l *List) excludes(seeds []reading.Seed, before []string) []string {
 	return before
 }
 
-// made begins a file of rules that came from a list.
+// made begins a file of watches that came from a list.
 const made = "# Made from the list of henro watch, and again whenever it reads one. Without this line it is yours.\n"
 
-// writeRules writes what the list says of pages to the file of rules, unless that is somebody's own.
-func (l *List) writeRules(dir string) error {
-	text, err := l.rules(dir)
+// writeWatches writes what the list says of pages to the file of watches, unless that is somebody's own.
+func (l *List) writeWatches(dir string) error {
+	text, err := l.watches(dir)
 	if err != nil || text == nil {
 		return err
 	}
 	if err := config.Dir(dir); err != nil {
 		return err
 	}
-	return fsync.WriteFile(filepath.Join(dir, news.RulesName), text, 0o666)
+	return fsync.WriteFile(filepath.Join(dir, news.WatchesName), text, 0o666)
 }
 
-// rules is what is to be written to the file of rules; nil: that is to stay as it is.
-func (l *List) rules(dir string) ([]byte, error) {
-	path := filepath.Join(dir, news.RulesName)
+// watches is what is to be written to the file of watches; nil: that is to stay as it is.
+func (l *List) watches(dir string) ([]byte, error) {
+	path := filepath.Join(dir, news.WatchesName)
 	there, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	var rules []news.Rule
+	var watches []news.Watch
 	for i := range l.Pages {
-		r := &l.Pages[i].Rule
-		if len(r.Watch)+len(r.Leave)+len(r.Ignore)+len(r.Come)+len(r.Tag) > 0 {
-			rules = append(rules, *r)
+		r := &l.Pages[i].Watch
+		if len(r.Only)+len(r.Leave)+len(r.Ignore)+len(r.Come)+len(r.Tag) > 0 {
+			watches = append(watches, *r)
 		}
 	}
 	own := len(there) > 0 && !bytes.HasPrefix(there, []byte(made))
 	switch {
-	case own && len(rules) > 0:
+	case own && len(watches) > 0:
 		return nil, config.Usage("%s is not of a list: write what the list says of %s there, or move it away", path,
-			rules[0].Pages)
-	case own, len(rules) == 0 && len(there) == 0:
+			watches[0].Pages)
+	case own, len(watches) == 0 && len(there) == 0:
 		return nil, nil
 	}
-	text, err := yaml.Marshal(rules)
+	text, err := yaml.Marshal(watches)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (l *List) rules(dir string) ([]byte, error) {
 	if bytes.Equal(text, there) {
 		return nil, nil
 	}
-	if _, err := news.ParseRules(bytes.NewReader(text)); err != nil {
+	if _, err := news.ParseWatches(bytes.NewReader(text)); err != nil {
 		return nil, config.Usage("the list has more than %s holds: %v", path, err)
 	}
 	return text, nil
@@ -234,7 +234,7 @@ func (l *List) rules(dir string) ([]byte, error) {
 const retry = time.Second
 
 // beside tells changes as long as the crawl runs, and sees to pages that are to be visited every so often.
-func (w *watch) beside(ctx context.Context, node *master.Node, out io.Writer) {
+func (w *run) beside(ctx context.Context, node *master.Node, out io.Writer) {
 	go w.keep(ctx, node)
 	for {
 		again, end := context.WithCancel(ctx)
@@ -245,7 +245,7 @@ func (w *watch) beside(ctx context.Context, node *master.Node, out io.Writer) {
 			return
 		}
 		if err == nil {
-			continue // the rules are others
+			continue // the watches are others
 		}
 		if config.Code(err) != config.ExitUsage { // there is no archive yet
 			fmt.Fprintf(w.says, "henro watch: changes: %v; trying again\n", err)
@@ -257,7 +257,7 @@ func (w *watch) beside(ctx context.Context, node *master.Node, out io.Writer) {
 }
 
 // tell tells changes until the context ends, and once more then.
-func (w *watch) tell(ctx context.Context, out io.Writer) (err error) {
+func (w *run) tell(ctx context.Context, out io.Writer) (err error) {
 	archive, err := w.open(w.dir, w.says)
 	if err != nil {
 		return err

@@ -141,8 +141,8 @@ func (d *Dashboard) revisit(r *http.Request) error {
 	switch {
 	case errors.Is(err, master.ErrRevisit):
 		return wrong("wrong.revisit", err.Error())
-	case errors.Is(err, revisit.ErrManyRules):
-		return wrong("wrong.rules", strconv.Itoa(revisit.MaxRules))
+	case errors.Is(err, revisit.ErrManyFixed):
+		return wrong("wrong.rules", strconv.Itoa(revisit.MaxFixed))
 	}
 	return err
 }

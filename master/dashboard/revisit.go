@@ -32,7 +32,7 @@ func (d *Dashboard) revisits(r *http.Request, p *page) (any, error) {
 	for _, f := range v.Read.View.Figures(true) {
 		var svg strings.Builder
 		p.words.label(&f.Chart)
-		if slices.ContainsFunc(f.Chart.Lines, func(l chart.Line) bool { return len(l.X) > 0 }) {
+		if slices.ContainsFunc(f.Chart.Series, func(l chart.Series) bool { return len(l.X) > 0 }) {
 			if err := f.Chart.WriteSVG(&svg); err != nil {
 				return nil, err
 			}
@@ -46,7 +46,7 @@ func (d *Dashboard) revisits(r *http.Request, p *page) (any, error) {
 // label puts the words of a chart into this language, as far as there are any; its title is the heading above it.
 func (w *words) label(c *chart.Chart) {
 	c.Title, c.X, c.Y = "", w.say(speech.Say(c.X)), w.say(speech.Say(c.Y))
-	for i := range c.Lines {
-		c.Lines[i].Name = w.say(speech.Say(c.Lines[i].Name))
+	for i := range c.Series {
+		c.Series[i].Name = w.say(speech.Say(c.Series[i].Name))
 	}
 }

@@ -34,22 +34,22 @@ import (
 
 // Options of a Desk.
 type Options struct {
-	Claim       messages.Claim       // of this master, in what it sends
-	LeaseFor    time.Duration        // a slave may ask a host for so long after it asked for work
-	LeaseMargin time.Duration        // a lease is honoured this much longer: clocks run at different speeds
-	TickEvery   time.Duration        // between two Ticks
-	LookAhead   time.Duration        // a host may be lent so long before it may be asked
-	Fetch       *messages.FetchRules // for all slaves
-	LeasePages  int                  // pages of a lease at most, if MaxPages is a limit
-	MaxPages    uint64               // pages that the run may visit; 0: no limit
-	Requisites  bool                 // requisites are fetched after the last page, too
-	Visited     uint64               // visits of the run before this start
-	Partitions  int                  // how many report the leases that were open before this start
-	Drained     map[string]string    // slaves that are lent nothing, and their boots
-	Clocks      *Clocks              // clocks that hosts share; nil: each host has its own
-	Names       bool                 // the clocks of a host are its addresses, which are looked up each time
-	Frontier    Frontier             // nil: the host that has been ready longest comes first
-	Debug       bool                 // log what is lent
+	Claim       messages.Claim          // of this master, in what it sends
+	LeaseFor    time.Duration           // a slave may ask a host for so long after it asked for work
+	LeaseMargin time.Duration           // a lease is honoured this much longer: clocks run at different speeds
+	TickEvery   time.Duration           // between two Ticks
+	LookAhead   time.Duration           // a host may be lent so long before it may be asked
+	Fetch       *messages.FetchSettings // for all slaves
+	LeasePages  int                     // pages of a lease at most, if MaxPages is a limit
+	MaxPages    uint64                  // pages that the run may visit; 0: no limit
+	Requisites  bool                    // requisites are fetched after the last page, too
+	Visited     uint64                  // visits of the run before this start
+	Partitions  int                     // how many report the leases that were open before this start
+	Drained     map[string]string       // slaves that are lent nothing, and their boots
+	Clocks      *Clocks                 // clocks that hosts share; nil: each host has its own
+	Names       bool                    // the clocks of a host are its addresses, which are looked up each time
+	Frontier    Frontier                // nil: the host that has been ready longest comes first
+	Debug       bool                    // log what is lent
 }
 
 // Frontier is what waits, which decides which host is next and for how many visits. A host that may be lent is given to

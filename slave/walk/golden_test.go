@@ -141,7 +141,7 @@ func (p *player) play(words []string) error {
 		}
 		var malformed []*messages.PageVisited
 		p.walk, malformed = New(p.now, Lease{Task: task, Until: p.now.Add(span("until", time.Minute)),
-			Links: &admission.Rules{MaxRedirects: 20}})
+			Links: &admission.Options{MaxRedirects: 20}})
 		p.tell(malformed)
 	case "at", "until":
 		d, err := time.ParseDuration(plain[0])

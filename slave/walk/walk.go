@@ -1,6 +1,6 @@
 // Package walk decides what a slave asks a host under a lease, in which order and when, and when the lease is over.
 //
-// Four things, each by itself: the File of the host's rules, which comes first; the line of what waits, the pages that
+// Four things, each by itself: the File of the host's rules, which comes first; the queue of what waits, the pages that
 // were lent and the links that are followed from them, requisites before new pages; the pace; and the end. A Walk is a
 // value: moments and answers come in with the calls, what is to be done comes out. Who calls it makes the requests and
 // has the answers parsed.
@@ -38,7 +38,7 @@ const (
 type Lease struct {
 	Task  *messages.HostTask
 	Until time.Time
-	Links *admission.Rules // of the crawl, for this lease
+	Links *admission.Options // of the crawl, for this lease
 }
 
 // Walk is how far a lease has come.
@@ -46,7 +46,7 @@ type Walk struct {
 	Lease
 	file  File           // of the host's rules
 	known admission.Host // what the host has shown under this lease; no rules: they are not known yet
-	line  line
+	queue queue
 
 	at    time.Time     // when the host may be asked again
 	begun time.Time     // the latest request
@@ -75,7 +75,7 @@ type Answer struct {
 func New(now time.Time, l Lease) (w *Walk, malformed []*messages.PageVisited) {
 	w = &Walk{Lease: l, known: admission.Host{Sessions: &traps.Sessions{}}}
 	w.at = now.Add(time.Duration(l.Task.FirstAfterNs))
-	malformed = w.line.fill(l.Task)
+	malformed = w.queue.fill(l.Task)
 	if len(l.Task.Robots) > 0 {
 		w.known.Robots = new(robots.Rules)
 		if w.known.Robots.UnmarshalBinary(l.Task.Robots) != nil {
@@ -114,7 +114,7 @@ func (w *Walk) Step(now time.Time, scarce bool) Step {
 		w.why = "ended"
 	case w.failures >= maxFailures:
 		w.why = "failing"
-	case w.line.budget <= 0 && w.known.Robots != nil && !w.Renders():
+	case w.queue.budget <= 0 && w.known.Robots != nil && !w.Renders():
 		w.why = "budget"
 	case w.asks() && w.unparsed < MaxAhead && (w.unparsed == 0 || !scarce && !w.Renders()):
 		return Ask
@@ -149,12 +149,12 @@ func (w *Walk) asks() bool {
 	if w.known.Robots == nil {
 		return !w.file.Ask.IsZero()
 	}
-	return len(w.line.queue) > 0
+	return len(w.queue.visits) > 0
 }
 
 // done reports that there is nothing left to ask for, and that nothing can come.
 func (w *Walk) done() bool {
-	return w.known.Robots != nil && w.unparsed == 0 && (len(w.line.queue) == 0 || w.line.budget <= 0 && !w.Renders())
+	return w.known.Robots != nil && w.unparsed == 0 && (len(w.queue.visits) == 0 || w.queue.budget <= 0 && !w.Renders())
 }
 
 // Ask returns the next request, nil if the rules forbid all that waits, and the visits that they forbid. A link that
@@ -164,12 +164,12 @@ func (w *Walk) Ask(now time.Time) (v *Visit, denied []*messages.PageVisited) {
 		file := w.file
 		return w.ask(now, &Visit{URL: file.Ask, File: &file}), nil
 	}
-	for len(w.line.queue) > 0 {
-		next := w.line.queue[0]
-		w.line.queue = w.line.queue[1:]
+	for len(w.queue.visits) > 0 {
+		next := w.queue.visits[0]
+		w.queue.visits = w.queue.visits[1:]
 		if w.known.Allowed(next.URL.String()) {
 			if !next.Render {
-				w.line.budget--
+				w.queue.budget--
 				w.visits++
 			}
 			return w.ask(now, &next), denied
@@ -202,16 +202,16 @@ func (w *Walk) rest(from time.Time, interval time.Duration) {
 }
 
 // Render has the scripts of a page run once its requisites, which are among its links, were asked for under this lease.
-func (w *Walk) Render(v Visit, links []Visit) { w.line.render(&v, links) }
+func (w *Walk) Render(v Visit, links []Visit) { w.queue.render(&v, links) }
 
 // Renders reports that the next visit is one that asks the host for nothing.
-func (w *Walk) Renders() bool { return w.known.Robots != nil && w.line.first().Render }
+func (w *Walk) Renders() bool { return w.known.Robots != nil && w.queue.first().Render }
 
 // Absent has a page asked for after all, whose capture was not found.
 func (w *Walk) Absent(v *Visit) {
 	w.asked = slices.DeleteFunc(w.asked, func(other *Visit) bool { return other == v })
 	if v.Render = false; v.Task != nil {
-		w.line.queue = slices.Insert(w.line.queue, 0, *v)
+		w.queue.visits = slices.Insert(w.queue.visits, 0, *v)
 	}
 }
 
@@ -244,7 +244,7 @@ func (w *Walk) Answered(now time.Time, v *Visit, a *Answer) bool {
 	case a.Stale && v.File != nil:
 		return false
 	case a.Stale:
-		w.line.putBack(v)
+		w.queue.putBack(v)
 		return false
 	case canceled:
 		w.Finish("ended")
@@ -281,7 +281,7 @@ func (w *Walk) interval(now time.Time, a *Answer) time.Duration {
 	if slow <= interval {
 		return interval
 	}
-	rests := float64(slow) * float64(w.line.budget)
+	rests := float64(slow) * float64(w.queue.budget)
 	if rests >= max(float64(longRests), 2*float64(interval)*float64(w.Task.PageBudget)) ||
 		!now.Add(slow).Before(w.Until) {
 		w.Finish("slow")
@@ -297,7 +297,7 @@ func (w *Walk) Parsed(now time.Time, file *File, links []Visit) {
 		w.learn(file)
 	}
 	for i := range links {
-		w.line.follow(&links[i], func(url string) bool { // what is not taken is reported by the page that has the link
+		w.queue.follow(&links[i], func(url string) bool { // what is not taken is reported by the page that has the link
 			return w.known.Takes(w.Links, url, now) == admission.None
 		})
 	}
@@ -331,7 +331,7 @@ func (w *Walk) Allows() func(requestURI string) bool { return w.known.Robots.All
 func (w *Walk) Usage(u weburl.URL) []string { return w.known.Robots.Usage(u.RequestURI()) }
 
 // Follows reports that links of the host are wanted.
-func (w *Walk) Follows() bool { return w.line.seen != nil && w.why == "" }
+func (w *Walk) Follows() bool { return w.queue.seen != nil && w.why == "" }
 
 // Finish has an end made after the request under way.
 func (w *Walk) Finish(why string) { w.why = cmp.Or(w.why, why) }

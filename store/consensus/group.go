@@ -173,7 +173,7 @@ func (g *Group) open(l net.Listener, s Security) (err error) {
 	g.running.Go(g.checkpoints)
 	g.raft.RegisterObserver(raft.NewObserver(nil, false, g.observe))
 	close(g.port.ready)
-	g.watching.Go(func() { (&watch{raft: g.raft, self: c.LocalID, timeout: g.o.Timeout}).run(g.left) })
+	g.watching.Go(func() { (&electionTimer{raft: g.raft, self: c.LocalID, timeout: g.o.Timeout}).run(g.left) })
 	return nil
 }
 

@@ -35,13 +35,13 @@ func draw(path string) error {
 			if !ok {
 				continue
 			}
-			line := chart.Line{Name: name}
+			line := chart.Series{Name: name}
 			for _, row := range rows[1:] {
 				x, _ := strconv.ParseFloat(row[0], 64)
 				y, _ := strconv.ParseFloat(row[i], 64)
 				line.X, line.Y = append(line.X, x/60), append(line.Y, y)
 			}
-			c.Lines = append(c.Lines, line)
+			c.Series = append(c.Series, line)
 		}
 		out, err := os.Create(strings.TrimSuffix(path, ".csv") + "-" + strings.TrimPrefix(figure.suffix, "_") + ".svg")
 		if err != nil {

@@ -343,11 +343,11 @@ func shares(text *bytes.Buffer, samples []sample) {
 func (o *Options) draw(name, title, x string, values []float64, grid, then [3][3]float64) error {
 	c := chart.Chart{Title: title, X: x, Y: "pages", Dots: true}
 	for row, slaves := range slaveCounts {
-		c.Lines = append(c.Lines, chart.Line{Name: fmt.Sprintf("%d slaves", slaves), X: values, Y: grid[row][:]})
+		c.Series = append(c.Series, chart.Series{Name: fmt.Sprintf("%d slaves", slaves), X: values, Y: grid[row][:]})
 	}
 	for row, slaves := range slaveCounts {
 		if then != ([3][3]float64{}) {
-			c.Lines = append(c.Lines, chart.Line{Name: fmt.Sprintf("%d, thesis", slaves), X: values, Y: then[row][:]})
+			c.Series = append(c.Series, chart.Series{Name: fmt.Sprintf("%d, thesis", slaves), X: values, Y: then[row][:]})
 		}
 	}
 	return o.write(name, &c)
@@ -365,11 +365,11 @@ func (o *Options) scatter(name, title, y string, samples []sample, of func(count
 			}
 		}
 		slices.SortFunc(counts, func(a, b count) int { return cmp.Compare(a.pages, b.pages) })
-		line := chart.Line{Name: experiment.title}
+		line := chart.Series{Name: experiment.title}
 		for _, at := range counts {
 			line.X, line.Y = append(line.X, at.pages), append(line.Y, of(at))
 		}
-		c.Lines = append(c.Lines, line)
+		c.Series = append(c.Series, line)
 	}
 	return o.write(name, &c)
 }

@@ -35,7 +35,7 @@ func harvest(of, points []string, svg string, logs []string) error {
 			return err
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".tsv")
-		line := chart.Line{Name: name, X: []float64{0}, Y: []float64{0}}
+		line := chart.Series{Name: name, X: []float64{0}, Y: []float64{0}}
 		pages, had, row := 0, 0, "| "+name+" |"
 		for entry := range strings.Lines(string(text)) {
 			fields := strings.Split(entry, "\t") // as docs.sh has nginx write them
@@ -59,7 +59,7 @@ func harvest(of, points []string, svg string, logs []string) error {
 		}
 		row += strings.Repeat(" |", len(points)+2-strings.Count(row, "|"))
 		fmt.Printf("%s %d of %d |\n", row, had, pages)
-		figure.Lines = append(figure.Lines, line)
+		figure.Series = append(figure.Series, line)
 	}
 	var drawn bytes.Buffer
 	if err := figure.WriteSVG(&drawn); err != nil {

@@ -291,17 +291,17 @@ func (x *frontierExperiment) needed() *chart.Chart {
 	for i := 1; i <= 99; i++ {
 		shares = append(shares, float64(i)/100)
 	}
-	line := chart.Line{Name: "OPT", X: shares}
+	line := chart.Series{Name: "OPT", X: shares}
 	for _, n := range frontiersim.Needed(x.w.Rank, shares) {
 		line.Y = append(line.Y, float64(max(n, 1)))
 	}
 	return &chart.Chart{Title: "Pages needed at least for a share of the PageRank", X: "share of the PageRank",
-		Y: "pages", LogY: true, Lines: []chart.Line{line}}
+		Y: "pages", LogY: true, Series: []chart.Series{line}}
 }
 
 // bySize is figures 3 and 4: what slots collects by B or by H.
 func (x *frontierExperiment) bySize(runs []frontiersim.Run, letter string, other int) *chart.Chart {
-	pages, mass := chart.Line{Name: "pages crawled"}, chart.Line{Name: "PageRank"}
+	pages, mass := chart.Series{Name: "pages crawled"}, chart.Series{Name: "PageRank"}
 	for _, run := range runs {
 		size := float64(run.B)
 		if letter == "H" {
@@ -313,20 +313,20 @@ func (x *frontierExperiment) bySize(runs []frontiersim.Run, letter string, other
 	}
 	fixed := map[string]string{"B": "H", "H": "B"}[letter]
 	return &chart.Chart{Title: fmt.Sprintf("Slots by %s, with %s = %d", letter, fixed, other), X: letter,
-		Y: "share of the web", LogX: true, Dots: true, Lines: []chart.Line{pages, mass}}
+		Y: "share of the web", LogX: true, Dots: true, Series: []chart.Series{pages, mass}}
 }
 
 // mass is figure 5: PageRank collected by pages crawled.
 func (x *frontierExperiment) mass(runs []frontiersim.Run) *chart.Chart {
 	c := &chart.Chart{Title: "PageRank collected: " + x.w.Graph.Name, X: "pages crawled", Y: "share of the PageRank"}
 	for _, run := range runs {
-		line := chart.Line{Name: run.Name}
+		line := chart.Series{Name: run.Name}
 		for i := 0; i <= 200; i++ {
 			if n := x.w.Graph.Pages() * i / 200; n <= run.Pages {
 				line.X, line.Y = append(line.X, float64(n)), append(line.Y, run.MassAt(n))
 			}
 		}
-		c.Lines = append(c.Lines, line)
+		c.Series = append(c.Series, line)
 	}
 	return c
 }
@@ -335,11 +335,11 @@ func (x *frontierExperiment) mass(runs []frontiersim.Run) *chart.Chart {
 func (x *frontierExperiment) stored(runs []frontiersim.Run) *chart.Chart {
 	c := &chart.Chart{Title: "URLs stored: " + x.w.Graph.Name, X: "pages crawled", Y: "URLs waiting", LogY: true}
 	for _, run := range runs {
-		line := chart.Line{Name: run.Name}
+		line := chart.Series{Name: run.Name}
 		for _, p := range run.Points {
 			line.X, line.Y = append(line.X, float64(p.Pages)), append(line.Y, float64(p.Stored))
 		}
-		c.Lines = append(c.Lines, line)
+		c.Series = append(c.Series, line)
 	}
 	return c
 }
@@ -396,7 +396,7 @@ func (s *frontierSimulation) costs(ctx context.Context, out, progress io.Writer)
 		Dots: true}
 	fmt.Fprintln(out, "| URLs | queue | Enqueue, ns | Next, ns | waiting |\n|---|---|---|---|---|")
 	for _, q := range queues {
-		enqueue, next := chart.Line{Name: q.name + ", Enqueue"}, chart.Line{Name: q.name + ", Next"}
+		enqueue, next := chart.Series{Name: q.name + ", Enqueue"}, chart.Series{Name: q.name + ", Next"}
 		for urls := 10_000; urls <= q.most; urls *= 10 {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -411,7 +411,7 @@ func (s *frontierSimulation) costs(ctx context.Context, out, progress io.Writer)
 			next.X, next.Y = append(next.X, float64(urls)), append(next.Y, float64(cost.Next))
 			fmt.Fprintf(progress, "%7.1fs  %s, %d URLs\n", time.Since(started).Seconds(), q.name, urls)
 		}
-		c.Lines = append(c.Lines, enqueue, next)
+		c.Series = append(c.Series, enqueue, next)
 	}
 	if err := os.MkdirAll(s.out, 0o755); err != nil {
 		return err

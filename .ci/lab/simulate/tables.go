@@ -71,11 +71,11 @@ func over(totals []revisitsim.Score, m measure) *chart.Chart {
 	for _, score := range totals {
 		i, ok := at[score.Policy]
 		if !ok {
-			i = len(c.Lines)
+			i = len(c.Series)
 			at[score.Policy] = i
-			c.Lines = append(c.Lines, chart.Line{Name: score.Policy})
+			c.Series = append(c.Series, chart.Series{Name: score.Policy})
 		}
-		line := &c.Lines[i]
+		line := &c.Series[i]
 		line.X, line.Y = append(line.X, score.Budget), append(line.Y, m.of(score))
 	}
 	return c

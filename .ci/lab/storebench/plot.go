@@ -74,18 +74,18 @@ func newFigure(title, x, y string, logarithmic bool) *figure {
 }
 
 func (f *figure) add(name string, x, y float64) {
-	i := slices.IndexFunc(f.Lines, func(l chart.Line) bool { return l.Name == name })
+	i := slices.IndexFunc(f.Series, func(l chart.Series) bool { return l.Name == name })
 	if i < 0 {
-		i = len(f.Lines)
-		f.Lines = append(f.Lines, chart.Line{Name: name})
+		i = len(f.Series)
+		f.Series = append(f.Series, chart.Series{Name: name})
 	}
-	l := &f.Lines[i]
+	l := &f.Series[i]
 	at, _ := slices.BinarySearch(l.X, x)
 	l.X, l.Y = slices.Insert(l.X, at, x), slices.Insert(l.Y, at, y)
 }
 
 func (f *figure) write(path string) error {
-	if len(f.Lines) == 0 {
+	if len(f.Series) == 0 {
 		return nil
 	}
 	var svg bytes.Buffer

@@ -17,8 +17,8 @@ import (
 	"strings"
 )
 
-// Line is one series of points, drawn in their order.
-type Line struct {
+// Series is one series of points, drawn in their order.
+type Series struct {
 	Name string
 	X, Y []float64
 }
@@ -32,7 +32,7 @@ type Chart struct {
 	Dots       bool // mark every point
 	Bars       bool // each point is a bar that reaches to the x of the next; the last point only ends the one before
 	Narrow     bool // to be read on a phone: the legend is below the title, not beside the lines
-	Lines      []Line
+	Series     []Series
 }
 
 const legendStep = 20
@@ -50,9 +50,9 @@ func (c *Chart) layout() layout {
 			legendY: 52}
 	}
 	l := layout{width: 480, height: 320, left: 64, right: 14, top: 36, bottom: 50, legendX: 64, legendY: 40}
-	if len(c.Lines) > 1 {
-		l.top += legendStep * len(c.Lines)
-		l.height += legendStep * len(c.Lines)
+	if len(c.Series) > 1 {
+		l.top += legendStep * len(c.Series)
+		l.height += legendStep * len(c.Series)
 	}
 	return l
 }
@@ -188,7 +188,7 @@ func number(v float64) string {
 // WriteSVG draws the chart.
 func (c *Chart) WriteSVG(w io.Writer) error {
 	var xs, ys []float64
-	for _, l := range c.Lines {
+	for _, l := range c.Series {
 		xs, ys = append(xs, l.X...), append(ys, l.Y...)
 	}
 	o := c.layout()
@@ -217,7 +217,7 @@ func (c *Chart) WriteSVG(w io.Writer) error {
 		html.EscapeString(c.X))
 	fmt.Fprintf(&s, `<text transform="translate(18 %d) rotate(-90)" text-anchor="middle">%s</text>`+"\n",
 		(o.top+o.height-o.bottom)/2, html.EscapeString(c.Y))
-	for i, l := range c.Lines {
+	for i, l := range c.Series {
 		colour, dash := colours[i%len(colours)], ""
 		if i >= len(colours) {
 			dash = ` stroke-dasharray="6 4"`
@@ -236,7 +236,7 @@ func (c *Chart) WriteSVG(w io.Writer) error {
 				}
 			}
 		}
-		if c.Narrow && len(c.Lines) == 1 {
+		if c.Narrow && len(c.Series) == 1 {
 			continue // its title says what it is
 		}
 		at := o.legendY + legendStep*i
@@ -249,7 +249,7 @@ func (c *Chart) WriteSVG(w io.Writer) error {
 }
 
 // bars draws a rectangle from each point to the x of the next, a pixel apart.
-func bars(l Line, x, y *axis) string {
+func bars(l Series, x, y *axis) string {
 	var s strings.Builder
 	for i := range max(0, len(l.X)-1) {
 		if !x.shows(l.X[i]) || !x.shows(l.X[i+1]) || !y.shows(l.Y[i]) {
@@ -262,7 +262,7 @@ func bars(l Line, x, y *axis) string {
 }
 
 // path leaves out points that move by less than half a pixel, and those an axis cannot show.
-func path(l Line, x, y *axis) string {
+func path(l Series, x, y *axis) string {
 	var s strings.Builder
 	last := [2]float64{math.Inf(1), math.Inf(1)}
 	for i := range l.X {
@@ -282,21 +282,21 @@ func path(l Line, x, y *axis) string {
 // WriteCSV writes the points: one row for each x that some line has, one column for each line.
 func (c *Chart) WriteCSV(w io.Writer) error {
 	var xs []float64
-	for _, l := range c.Lines {
+	for _, l := range c.Series {
 		xs = append(xs, l.X...)
 	}
 	slices.Sort(xs)
 	xs = slices.Compact(xs)
 	var s strings.Builder
 	s.WriteString(quote(c.X))
-	for _, l := range c.Lines {
+	for _, l := range c.Series {
 		s.WriteString("," + quote(l.Name))
 	}
 	s.WriteString("\n")
-	next := make([]int, len(c.Lines))
+	next := make([]int, len(c.Series))
 	for _, x := range xs {
 		fmt.Fprintf(&s, "%.8g", x)
-		for i, l := range c.Lines {
+		for i, l := range c.Series {
 			s.WriteString(",")
 			if n := next[i]; n < len(l.X) && l.X[n] == x {
 				fmt.Fprintf(&s, "%.6g", l.Y[n])

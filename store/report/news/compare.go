@@ -50,7 +50,7 @@ type Change struct {
 // share is how many blocks that lie in the same elements have changed.
 type share struct{ changed, all int }
 
-// Compare compares two versions that were read by the same rule. It takes time in proportion to their blocks.
+// Compare compares two versions that were read by the same watch. It takes time in proportion to their blocks.
 func Compare(before, now *Page) *Change {
 	c := &Change{places: map[uint64]share{}}
 	old, fresh := counted(before), counted(now)
@@ -146,9 +146,9 @@ func (c *Change) Letters() (n int) {
 	return n
 }
 
-// Told reports whether a reader who has this rule wants to be told: there is news, it is large enough, and has one of
+// Told reports whether a reader who has this watch wants to be told: there is news, it is large enough, and has one of
 // the words that must come or go, if there are any.
-func (c *Change) Told(r *Rule) bool {
+func (c *Change) Told(r *Watch) bool {
 	if r == nil {
 		r = &none
 	}

@@ -20,7 +20,7 @@ func said(all []Changed) string {
 	return strings.Join(words, "|")
 }
 
-func compared(before, now string, r *Rule) *Change {
+func compared(before, now string, r *Watch) *Change {
 	return Compare(Read([]byte(before), 200, "", r), Read([]byte(now), 200, "", r))
 }
 
@@ -224,7 +224,7 @@ func TestHostilePagesAreRead(t *testing.T) {
 }
 
 func TestRulesAreRead(t *testing.T) {
-	rules, err := ParseRules(strings.NewReader(`
+	watches, err := ParseWatches(strings.NewReader(`
 - pages: https://A.test/shop/*
   watch: ["#price", .stock]
   ignore: ['Updated \d+']
@@ -239,7 +239,7 @@ func TestRulesAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shop := rules.For("https://a.test/shop/1")
+	shop := watches.For("https://a.test/shop/1")
 	c := compared("<nav id=price>3 Updated 1</nav><p>a", "<nav id=price>3 Updated 2</nav><p>b", shop)
 	if len(c.Blocks) != 0 {
 		t.Errorf("shop: %q", said(c.Blocks))
@@ -248,20 +248,20 @@ func TestRulesAreRead(t *testing.T) {
 	if said(c.Blocks) != "-text 3|+text 4" {
 		t.Errorf("shop: %q", said(c.Blocks))
 	}
-	all := rules.For("https://a.test/")
+	all := watches.For("https://a.test/")
 	if c = compared("<div class=ad>a</div>", "<div class=ad>b</div>", all); len(c.Blocks) != 0 {
 		t.Errorf("left out: %q", said(c.Blocks))
 	}
 	if compared("a", "b", all).Told(all) || !compared("abc", "def", all).Told(all) {
 		t.Error("least is not the least")
 	}
-	b := rules.For("https://b.test/x")
+	b := watches.For("https://b.test/x")
 	if !compared("<a href=1>no", "<a href=2>now in stock", b).Told(b) || compared("in stock", "x", b).Told(b) ||
 		compared("<a href=1>x", "<a href=2>x", b).Told(b) || b.Learns() || !all.Learns() {
-		t.Error("words, links or learning are not as the rule says")
+		t.Error("words, links or learning are not as the watch says")
 	}
-	if rules.For("https://c.test/") != all || (*Rules)(nil).For("https://c.test/") != nil {
-		t.Error("other pages have another rule")
+	if watches.For("https://c.test/") != all || (*Watches)(nil).For("https://c.test/") != nil {
+		t.Error("other pages have another watch")
 	}
 }
 
@@ -273,16 +273,16 @@ func TestErrorsOfRulesNameTheLine(t *testing.T) {
 		"- watch: [x]":                            `line 1: pages "": want a URL`,
 		"- pages: a.test/x":                       `line 1: pages "a.test/x": want https://`,
 		"- pages: a.test\n  least: many":          `line 2: cannot unmarshal`,
-		"pages: a.test":                           `want a list of rules`,
-		"- x":                                     `line 1: want a rule`,
-		strings.Repeat("- pages: a.test\n", 1001): `line 1001: more than 1000 rules`,
+		"pages: a.test":                           `want a list of watches`,
+		"- x":                                     `line 1: want a watch`,
+		strings.Repeat("- pages: a.test\n", 1001): `line 1001: more than 1000 watches`,
 		"- pages: a.test\n  come: ['']":           `line 2: want 1 to 500 bytes in come`,
 	} {
-		if _, err := ParseRules(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseWatches(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.50q: %v, want %s", text, err, want)
 		}
 	}
-	if _, err := ParseRules(strings.NewReader("")); err != nil {
+	if _, err := ParseWatches(strings.NewReader("")); err != nil {
 		t.Error(err)
 	}
 }
@@ -305,8 +305,8 @@ func FuzzRead(f *testing.F) {
 func FuzzParseRules(f *testing.F) {
 	f.Add([]byte("- pages: https://a.test/*\n  watch: ['a:has(b)']\n  ignore: ['x*']\n"))
 	f.Fuzz(func(_ *testing.T, text []byte) {
-		if rules, err := ParseRules(strings.NewReader(string(text))); err == nil {
-			Read([]byte("<div><p id=a>x</p></div>"), 200, "", rules.For("https://a.test/b"))
+		if watches, err := ParseWatches(strings.NewReader(string(text))); err == nil {
+			Read([]byte("<div><p id=a>x</p></div>"), 200, "", watches.For("https://a.test/b"))
 		}
 	})
 }

@@ -2,7 +2,7 @@
 //
 // A version is cut into blocks: of its main text (a paragraph, a cell, a line of code), the addresses of its links and
 // pictures, its title, its status and where it is redirected to. Blocks that only moved have not changed. What the
-// reader wants left out or watched stands in rules (Rules, of watch.yaml); what changes at nearly each visit is learnt
+// reader wants left out or watched stands in watches (of watch.yaml); what changes at nearly each visit is learnt
 // (Record) and told from news.
 //
 // Sources: HTML as golang.org/x/net/html reads it, selectors as github.com/andybalholm/cascadia, patterns as RE2.
@@ -67,10 +67,10 @@ type Page struct {
 // Read cuts a page into blocks. body is HTML in UTF-8, status that of the answer, location its redirect, if it is one;
 // r may be nil. It reads any bytes: of what is nested deeper than 512 elements, and of what lies behind the bounds,
 // only the text.
-func Read(body []byte, status int, location string, r *Rule) *Page {
-	rd := &reader{page: &Page{}, rule: r}
+func Read(body []byte, status int, location string, r *Watch) *Page {
+	rd := &reader{page: &Page{}, watch: r}
 	if r == nil {
-		rd.rule = &none
+		rd.watch = &none
 	}
 	if status != 200 {
 		rd.add(Block{Kind: Status, Text: itoa(status)})
@@ -125,11 +125,11 @@ func flat(body []byte) *html.Node {
 
 // reader walks over the tree of a page.
 type reader struct {
-	page *Page
-	rule *Rule
-	rest []byte // of blocks that are too many
-	text strings.Builder
-	at   frame // of the block at hand
+	page  *Page
+	watch *Watch
+	rest  []byte // of blocks that are too many
+	text  strings.Builder
+	at    frame // of the block at hand
 }
 
 // frame is where in the tree something lies.
@@ -142,7 +142,7 @@ type frame struct {
 }
 
 func (r *reader) add(b Block) {
-	b.Text = r.rule.clean(fold(b.Text))
+	b.Text = r.watch.clean(fold(b.Text))
 	switch {
 	case b.Text == "":
 	case len(r.page.Blocks) >= maxBlocks:
@@ -192,7 +192,7 @@ func (f *frame) where() string {
 }
 
 func (r *reader) root(root *html.Node) {
-	r.walk(root, frame{kept: len(r.rule.watch) == 0, tags: 1, place: 1})
+	r.walk(root, frame{kept: len(r.watch.only) == 0, tags: 1, place: 1})
 	r.flush()
 }
 
@@ -232,15 +232,15 @@ func (r *reader) element(n *html.Node, f frame) {
 		if n.FirstChild == nil || r.page.Title != "" {
 			return
 		}
-		if r.page.Title = fold(n.FirstChild.Data); len(r.rule.watch) == 0 {
+		if r.page.Title = fold(n.FirstChild.Data); len(r.watch.only) == 0 {
 			r.add(Block{Kind: Title, Text: r.page.Title, Where: "title"})
 		}
 		return
 	}
-	if hidden[n.DataAtom] || r.rule.leaves(n) {
+	if hidden[n.DataAtom] || r.watch.leaves(n) {
 		return
 	}
-	wanted := r.rule.watches(n)
+	wanted := r.watch.wants(n)
 	f.kept = f.kept || wanted
 	f.aside = !wanted && (f.aside || asides[n.DataAtom])
 	if n.DataAtom == atom.Main || n.DataAtom == atom.Article {
@@ -268,9 +268,9 @@ func (r *reader) address(n *html.Node, f *frame) {
 	switch {
 	case !f.shown():
 		return
-	case n.DataAtom == atom.Img && r.rule.pictures():
+	case n.DataAtom == atom.Img && r.watch.pictures():
 		kind, name = Picture, "src"
-	case n.DataAtom != atom.A || !r.rule.links():
+	case n.DataAtom != atom.A || !r.watch.links():
 		return
 	}
 	for _, a := range n.Attr {

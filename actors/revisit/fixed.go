@@ -13,8 +13,9 @@ import (
 	"henro/messages/weburl"
 )
 
-// Rule is a person's decision about some pages of a host: they are visited every so often, whatever their timetable.
-type Rule struct {
+// FixedInterval is a person's decision about some pages of a host: they are visited every so often, whatever their
+// timetable.
+type FixedInterval struct {
 	Pages Pattern       `json:"pages"`
 	Every time.Duration `json:"every_ns"`
 }
@@ -59,20 +60,20 @@ func (p Pattern) exactness() int {
 	return math.MaxInt
 }
 
-// Rules are those of one host, the most exact pattern first: of two that match a page it holds.
-type Rules []Rule
+// FixedIntervals are those of one host, the most exact pattern first: of two that match a page it holds.
+type FixedIntervals []FixedInterval
 
-// MaxRules bounds the rules of one host: each page that is timed is held against all of them.
-const MaxRules = 64
+// MaxFixed bounds the intervals of one host: each page that is timed is held against all of them.
+const MaxFixed = 64
 
-// ErrManyRules is returned when a host has MaxRules already.
-var ErrManyRules = errors.New("no more than 64 rules for the pages of one host: revisit --auto ends one")
+// ErrManyFixed is returned when a host has MaxFixed already.
+var ErrManyFixed = errors.New("no more than 64 intervals for the pages of one host: revisit --auto ends one")
 
-// ErrRules is returned by Rules.UnmarshalBinary for bytes that MarshalBinary cannot have made.
-var ErrRules = errors.New("revisit: corrupt rules")
+// ErrFixed is returned by FixedIntervals.UnmarshalBinary for bytes that MarshalBinary cannot have made.
+var ErrFixed = errors.New("revisit: corrupt intervals")
 
-// Of returns how often a page is to be visited by a person's rule; 0: there is none for it.
-func (r Rules) Of(url string) time.Duration {
+// Of returns how often a page is to be visited as a person has fixed it; 0: nobody has.
+func (r FixedIntervals) Of(url string) time.Duration {
 	for i := range r {
 		if r[i].Pages.Matches(url) {
 			return r[i].Every
@@ -81,41 +82,41 @@ func (r Rules) Of(url string) time.Duration {
 	return 0
 }
 
-// With returns the rules with one more, in the place of one for the same pages; Every 0 ends that.
-func (r Rules) With(rule Rule) (Rules, error) {
-	all := slices.DeleteFunc(slices.Clone(r), func(old Rule) bool { return old.Pages == rule.Pages })
-	if rule.Every <= 0 {
+// With returns the intervals with one more, in the place of one for the same pages; Every 0 ends that.
+func (r FixedIntervals) With(fixed FixedInterval) (FixedIntervals, error) {
+	all := slices.DeleteFunc(slices.Clone(r), func(old FixedInterval) bool { return old.Pages == fixed.Pages })
+	if fixed.Every <= 0 {
 		return all, nil
 	}
-	if len(all) >= MaxRules {
-		return r, ErrManyRules
+	if len(all) >= MaxFixed {
+		return r, ErrManyFixed
 	}
-	all = append(all, rule)
-	slices.SortFunc(all, func(a, b Rule) int {
+	all = append(all, fixed)
+	slices.SortFunc(all, func(a, b FixedInterval) int {
 		return cmp.Or(cmp.Compare(b.Pages.exactness(), a.Pages.exactness()), cmp.Compare(a.Pages, b.Pages))
 	})
 	return all, nil
 }
 
-// MarshalBinary writes the rules for the store; no rules are no bytes.
-func (r Rules) MarshalBinary() ([]byte, error) {
+// MarshalBinary writes the intervals for the store; no intervals are no bytes.
+func (r FixedIntervals) MarshalBinary() ([]byte, error) {
 	if len(r) == 0 {
 		return nil, nil
 	}
-	return json.Marshal([]Rule(r))
+	return json.Marshal([]FixedInterval(r))
 }
 
 // UnmarshalBinary reads what MarshalBinary wrote.
-func (r *Rules) UnmarshalBinary(b []byte) error {
+func (r *FixedIntervals) UnmarshalBinary(b []byte) error {
 	*r = nil
 	if len(b) == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(b, (*[]Rule)(r)); err != nil {
-		return fmt.Errorf("%w: %w", ErrRules, err)
+	if err := json.Unmarshal(b, (*[]FixedInterval)(r)); err != nil {
+		return fmt.Errorf("%w: %w", ErrFixed, err)
 	}
-	if len(*r) > MaxRules || slices.ContainsFunc(*r, func(rule Rule) bool { return rule.Every <= 0 }) {
-		return fmt.Errorf("%w: %d of them", ErrRules, len(*r))
+	if len(*r) > MaxFixed || slices.ContainsFunc(*r, func(fixed FixedInterval) bool { return fixed.Every <= 0 }) {
+		return fmt.Errorf("%w: %d of them", ErrFixed, len(*r))
 	}
 	return nil
 }

@@ -22,20 +22,20 @@ import (
 	"henro/slave/fetch"
 )
 
-// rules are the master's, with what is made of them.
-type rules struct {
-	sent       *messages.FetchRules
+// settings are the master's, with what is made of them.
+type settings struct {
+	sent       *messages.FetchSettings
 	client     *fetch.Client
-	scope      *scope.Rules     // the patterns alone: regions come with each lease
-	admission  admission.Rules  // but for MaxRedirects, which comes with each lease
-	cookieFile *cookies.File    // nil: none
-	render     []*regexp.Regexp // of pages whose scripts are run in any case
+	scope      *scope.Scope      // the patterns alone: regions come with each lease
+	admission  admission.Options // but for MaxRedirects, which comes with each lease
+	cookieFile *cookies.File     // nil: none
+	render     []*regexp.Regexp  // of pages whose scripts are run in any case
 }
 
-func makeRules(f *messages.FetchRules, o Options, log *logrus.Entry) (*rules, error) {
-	r := &rules{sent: f}
+func makeSettings(f *messages.FetchSettings, o Options, log *logrus.Entry) (*settings, error) {
+	r := &settings{sent: f}
 	if len(f.Admission) > 0 {
-		r.admission = admission.DefaultRules() // of rules that an older master does not know
+		r.admission = admission.DefaultOptions() // of what an older master does not know
 		if err := r.admission.UnmarshalBinary(f.Admission); err != nil {
 			return nil, err
 		}
@@ -66,15 +66,15 @@ func makeRules(f *messages.FetchRules, o Options, log *logrus.Entry) (*rules, er
 	return r, nil
 }
 
-// close ends the client; there may be no rules yet.
-func (r *rules) close() {
+// close ends the client; there may be no settings yet.
+func (r *settings) close() {
 	if r != nil {
 		r.client.Close()
 	}
 }
 
-// newClient makes the client that fetches by the master's rules.
-func newClient(f *messages.FetchRules, o Options) (*fetch.Client, error) {
+// newClient makes the client that fetches by the master's settings.
+func newClient(f *messages.FetchSettings, o Options) (*fetch.Client, error) {
 	options := fetch.DefaultOptions()
 	options.UserAgent = f.UserAgent
 	options.TotalTimeout = time.Duration(f.FetchTimeoutNs)
@@ -124,7 +124,7 @@ func newClient(f *messages.FetchRules, o Options) (*fetch.Client, error) {
 }
 
 // secrets are the fields that requests for a URL have beside those of all requests.
-func (r *rules) secrets(url string, jar *cookies.Jar) (fields []fetch.Field) {
+func (r *settings) secrets(url string, jar *cookies.Jar) (fields []fetch.Field) {
 	for _, h := range r.sent.Headers {
 		if h.Prefix != "" && strings.HasPrefix(url, h.Prefix) {
 			fields = append(fields, fetch.Field{Name: h.Name, Value: h.Value})
@@ -139,7 +139,7 @@ func (r *rules) secrets(url string, jar *cookies.Jar) (fields []fetch.Field) {
 }
 
 // jar is that of a host whose cookies are kept; nil: they are not.
-func (r *rules) jar(task *messages.HostTask, now time.Time) *cookies.Jar {
+func (r *settings) jar(task *messages.HostTask, now time.Time) *cookies.Jar {
 	named := func(pattern string) bool { return slices.Contains(r.sent.CookieHosts, pattern) }
 	patterns := weburl.Patterns(task.Host)
 	if !slices.ContainsFunc(patterns, named) && !r.cookieFile.Covers(patterns[1]) {

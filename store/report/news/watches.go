@@ -19,22 +19,22 @@ import (
 	"henro/messages/weburl"
 )
 
-// RulesName is the name of the file of rules in the directory of a crawl.
-const RulesName = "watch.yaml"
+// WatchesName is the name of the file of watches in the directory of a crawl.
+const WatchesName = "watch.yaml"
 
-// Bounds of a file of rules.
+// Bounds of a file of watches.
 const (
-	maxRulesBytes = 1 << 20
-	maxRules      = 1000
-	maxWords      = 32  // selectors, patterns or words of one kind in a rule
-	maxWord       = 500 // bytes of one
-	maxTag        = 50  // bytes
+	maxFileBytes = 1 << 20
+	maxWatches   = 1000
+	maxWords     = 32  // selectors, patterns or words of one kind in a watch
+	maxWord      = 500 // bytes of one
+	maxTag       = 50  // bytes
 )
 
-// Rule is what a reader wants to know of some pages.
-type Rule struct {
+// Watch is what a reader wants to know of some pages.
+type Watch struct {
 	Pages  Pages    `yaml:"pages"`            // a URL, all that begin with what stands before a *, or a host
-	Watch  []string `yaml:"watch,omitempty"`  // CSS selectors: only of what lies in these; none: of the main text
+	Only   []string `yaml:"watch,omitempty"`  // CSS selectors: only of what lies in these; none: of the main text
 	Leave  []string `yaml:"leave,omitempty"`  // CSS selectors of what is left out
 	Ignore []string `yaml:"ignore,omitempty"` // RE2 patterns: what matches is taken out of each block
 	Least  int      `yaml:"least,omitempty"`  // letters that must have changed
@@ -46,48 +46,48 @@ type Rule struct {
 	Pictures *bool `yaml:"pictures,omitempty"`
 	Learn    *bool `yaml:"learn,omitempty"`
 
-	watch, leave []cascadia.SelectorGroup
-	ignore       []*regexp.Regexp
+	only, leave []cascadia.SelectorGroup
+	ignore      []*regexp.Regexp
 }
 
-var none Rule
+var none Watch
 
-// Rules are those of a file.
-type Rules struct{ all []*Rule }
+// Watches are those of a file.
+type Watches struct{ all []*Watch }
 
-// ParseRules reads a file of rules: a list in YAML, each with the keys of Rule. An error names the line.
-func ParseRules(file io.Reader) (*Rules, error) {
-	text, err := io.ReadAll(io.LimitReader(file, maxRulesBytes+1))
+// ParseWatches reads a file of watches: a list in YAML, each with the keys of Watch. An error names the line.
+func ParseWatches(file io.Reader) (*Watches, error) {
+	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > maxRulesBytes {
-		return nil, fmt.Errorf("longer than %d bytes", maxRulesBytes)
+	if len(text) > maxFileBytes {
+		return nil, fmt.Errorf("longer than %d bytes", maxFileBytes)
 	}
 	var nodes []yaml.Node
 	if err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&nodes); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("want a list of rules, each beginning with - pages: URL: %w", err)
+		return nil, fmt.Errorf("want a list of watches, each beginning with - pages: URL: %w", err)
 	}
-	if len(nodes) > maxRules {
-		return nil, fmt.Errorf("line %d: more than %d rules", nodes[maxRules].Line, maxRules)
+	if len(nodes) > maxWatches {
+		return nil, fmt.Errorf("line %d: more than %d watches", nodes[maxWatches].Line, maxWatches)
 	}
-	rules := &Rules{}
+	watches := &Watches{}
 	for i := range nodes {
-		r, err := parseRule(&nodes[i])
+		r, err := parseWatch(&nodes[i])
 		if err != nil {
 			return nil, err
 		}
-		rules.all = append(rules.all, r)
+		watches.all = append(watches.all, r)
 	}
 	// the most exact first
-	slices.SortStableFunc(rules.all, func(a, b *Rule) int { return cmp.Compare(len(b.Pages), len(a.Pages)) })
-	return rules, nil
+	slices.SortStableFunc(watches.all, func(a, b *Watch) int { return cmp.Compare(len(b.Pages), len(a.Pages)) })
+	return watches, nil
 }
 
-func parseRule(n *yaml.Node) (*Rule, error) {
-	r := &Rule{}
+func parseWatch(n *yaml.Node) (*Watch, error) {
+	r := &Watch{}
 	if n.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("line %d: want a rule that begins with - pages: URL", n.Line)
+		return nil, fmt.Errorf("line %d: want a watch that begins with - pages: URL", n.Line)
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
@@ -120,8 +120,8 @@ func CheckTag(tag string) error {
 	return nil
 }
 
-// checkWords reads the selectors and patterns of a rule, each of which has a line of its own to name.
-func (r *Rule) checkWords(key, value *yaml.Node) error {
+// checkWords reads the selectors and patterns of a watch, each of which has a line of its own to name.
+func (r *Watch) checkWords(key, value *yaml.Node) error {
 	if value.Kind != yaml.SequenceNode {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (r *Rule) checkWords(key, value *yaml.Node) error {
 				return fmt.Errorf("line %d: %q is no CSS selector: %w", word.Line, word.Value, err)
 			}
 			if key.Value == "watch" {
-				r.watch = append(r.watch, sel)
+				r.only = append(r.only, sel)
 			} else {
 				r.leave = append(r.leave, sel)
 			}
@@ -187,33 +187,33 @@ func (p Pages) Has(url string) bool {
 	return url == string(p) || host == string(p) || all && strings.HasPrefix(url, begin)
 }
 
-// For returns the rule for a page, the most exact of those that hold for it; nil: none does. url is in the form of
+// For returns the watch for a page, the most exact of those that hold for it; nil: none does. url is in the form of
 // package weburl.
-func (rs *Rules) For(url string) *Rule {
+func (rs *Watches) For(url string) *Watch {
 	if rs == nil {
 		return nil
 	}
-	if i := slices.IndexFunc(rs.all, func(r *Rule) bool { return r.Pages.Has(url) }); i >= 0 {
+	if i := slices.IndexFunc(rs.all, func(r *Watch) bool { return r.Pages.Has(url) }); i >= 0 {
 		return rs.all[i]
 	}
 	return nil
 }
 
 // Learns reports whether noise is to be told from news.
-func (r *Rule) Learns() bool { return r == nil || r.Learn == nil || *r.Learn }
+func (r *Watch) Learns() bool { return r == nil || r.Learn == nil || *r.Learn }
 
-func (r *Rule) links() bool    { return r.Links == nil || *r.Links }
-func (r *Rule) pictures() bool { return r.Pictures == nil || *r.Pictures }
+func (r *Watch) links() bool    { return r.Links == nil || *r.Links }
+func (r *Watch) pictures() bool { return r.Pictures == nil || *r.Pictures }
 
-func (r *Rule) watches(n *html.Node) bool { return matches(r.watch, n) }
-func (r *Rule) leaves(n *html.Node) bool  { return matches(r.leave, n) }
+func (r *Watch) wants(n *html.Node) bool  { return matches(r.only, n) }
+func (r *Watch) leaves(n *html.Node) bool { return matches(r.leave, n) }
 
 func matches(all []cascadia.SelectorGroup, n *html.Node) bool {
 	return slices.ContainsFunc(all, func(s cascadia.SelectorGroup) bool { return s.Match(n) })
 }
 
 // clean takes what is to be ignored out of a text.
-func (r *Rule) clean(text string) string {
+func (r *Watch) clean(text string) string {
 	if len(r.ignore) == 0 {
 		return text
 	}

@@ -42,16 +42,16 @@ func (v *Visit) Visited(reason messages.Reason) *messages.PageVisited {
 	return visited
 }
 
-// line is what waits to be asked for.
-type line struct {
-	queue  []Visit
+// queue is what waits to be asked for.
+type queue struct {
+	visits []Visit
 	seen   map[uint64]struct{} // fingerprints of the host's URLs that need no visit; nil: no links are followed
 	budget int                 // visits that may still be made
 	pages  int                 // that may still be followed to; negative: as many as the budget allows
 }
 
 // fill begins with the pages that are lent. Tasks that are no URLs have failed already.
-func (l *line) fill(task *messages.HostTask) (malformed []*messages.PageVisited) {
+func (l *queue) fill(task *messages.HostTask) (malformed []*messages.PageVisited) {
 	l.budget, l.pages = int(task.PageBudget), max(0, int(task.PageLimit))
 	if task.PageLimit == 0 {
 		l.pages = -1
@@ -73,7 +73,7 @@ func (l *line) fill(task *messages.HostTask) (malformed []*messages.PageVisited)
 			malformed = append(malformed, visited)
 			continue
 		}
-		l.queue = append(l.queue, v)
+		l.visits = append(l.visits, v)
 		if l.seen != nil {
 			l.seen[keyOf(&v)] = struct{}{}
 		}
@@ -87,21 +87,21 @@ func (l *line) fill(task *messages.HostTask) (malformed []*messages.PageVisited)
 func keyOf(v *Visit) uint64 { return fingerprint.URL(v.URL.String()) &^ 0xff }
 
 // first is what is asked for next; zero: nothing waits.
-func (l *line) first() (v Visit) {
-	if len(l.queue) > 0 {
-		v = l.queue[0]
+func (l *queue) first() (v Visit) {
+	if len(l.visits) > 0 {
+		v = l.visits[0]
 	}
 	return v
 }
 
 // putBack puts a visit in front that was not made.
-func (l *line) putBack(v *Visit) {
+func (l *queue) putBack(v *Visit) {
 	l.budget++
-	l.queue = slices.Insert(l.queue, 0, *v)
+	l.visits = slices.Insert(l.visits, 0, *v)
 }
 
 // follow queues a link, as far as the lease allows, if it is taken.
-func (l *line) follow(v *Visit, takes func(url string) bool) {
+func (l *queue) follow(v *Visit, takes func(url string) bool) {
 	if l.seen == nil {
 		return
 	}
@@ -110,7 +110,7 @@ func (l *line) follow(v *Visit, takes func(url string) bool) {
 		l.promote(v)
 		return
 	}
-	full := len(l.queue) >= l.budget || l.pages == 0
+	full := len(l.visits) >= l.budget || l.pages == 0
 	if full && !v.isRequisite() || !takes(v.URL.String()) || !l.makeRoom() {
 		return
 	}
@@ -118,27 +118,27 @@ func (l *line) follow(v *Visit, takes func(url string) bool) {
 		l.pages--
 	}
 	l.seen[key] = struct{}{}
-	at := len(l.queue)
+	at := len(l.visits)
 	if v.Requisite > 0 { // before new pages, so that a page is whole soon
-		if i := slices.IndexFunc(l.queue, func(v Visit) bool { return v.Requisite == 0 }); i >= 0 {
+		if i := slices.IndexFunc(l.visits, func(v Visit) bool { return v.Requisite == 0 }); i >= 0 {
 			at = i
 		}
 	}
-	l.queue = slices.Insert(l.queue, at, *v)
+	l.visits = slices.Insert(l.visits, at, *v)
 }
 
 // makeRoom lets go of the last page that was followed, if there is no room: a requisite goes before, and the page is
 // lent again, since the one that links to it reports it.
-func (l *line) makeRoom() bool {
-	last := len(l.queue) - 1
+func (l *queue) makeRoom() bool {
+	last := len(l.visits) - 1
 	if last+1 < l.budget {
 		return true
 	}
-	if last < 0 || l.queue[last].Task != nil || l.queue[last].Requisite > 0 || l.queue[last].Render {
+	if last < 0 || l.visits[last].Task != nil || l.visits[last].Requisite > 0 || l.visits[last].Render {
 		return false
 	}
-	delete(l.seen, keyOf(&l.queue[last]))
-	if l.queue = l.queue[:last]; l.pages >= 0 {
+	delete(l.seen, keyOf(&l.visits[last]))
+	if l.visits = l.visits[:last]; l.pages >= 0 {
 		l.pages++
 	}
 	return true
@@ -146,26 +146,26 @@ func (l *line) makeRoom() bool {
 
 // render queues a page behind the requisites that wait, for its scripts to be run; not if one that it has can not be
 // asked for under this lease.
-func (l *line) render(v *Visit, has []Visit) {
+func (l *queue) render(v *Visit, has []Visit) {
 	for i := range has {
 		if _, known := l.seen[keyOf(&has[i])]; has[i].Requisite > 0 && !known {
 			return
 		}
 	}
-	at := slices.IndexFunc(l.queue, func(v Visit) bool { return v.Requisite == 0 && !v.Render })
+	at := slices.IndexFunc(l.visits, func(v Visit) bool { return v.Requisite == 0 && !v.Render })
 	if at < 0 {
-		at = len(l.queue)
+		at = len(l.visits)
 	}
-	l.queue = slices.Insert(l.queue, at, *v)
+	l.visits = slices.Insert(l.visits, at, *v)
 }
 
 // promote makes a requisite that waits a page too, when a link leads there.
-func (l *line) promote(to *Visit) {
+func (l *queue) promote(to *Visit) {
 	if to.isRequisite() || l.pages == 0 {
 		return
 	}
-	for i := range l.queue { // requisites stand before pages
-		switch v := &l.queue[i]; {
+	for i := range l.visits { // requisites stand before pages
+		switch v := &l.visits[i]; {
 		case v.Requisite == 0 && !v.Render:
 			return
 		case v.Task == nil && v.isRequisite() && v.URL == to.URL:

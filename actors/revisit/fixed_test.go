@@ -37,20 +37,20 @@ func TestPatternsNameAPageABeginningOrAHost(t *testing.T) {
 }
 
 func TestTheMostExactRuleHolds(t *testing.T) {
-	var rules revisit.Rules
+	var intervals revisit.FixedIntervals
 	var err error
 	for pattern, every := range map[revisit.Pattern]time.Duration{
 		"https://a.example/*": time.Hour, "https://a.example/x/*": 2 * time.Hour,
 		"https://a.example/x/y": 3 * time.Hour,
 	} {
-		if rules, err = rules.With(revisit.Rule{Pages: pattern, Every: every}); err != nil {
+		if intervals, err = intervals.With(revisit.FixedInterval{Pages: pattern, Every: every}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b, err := rules.MarshalBinary()
+	b, err := intervals.MarshalBinary()
 	if err == nil {
-		rules = nil
-		err = rules.UnmarshalBinary(b)
+		intervals = nil
+		err = intervals.UnmarshalBinary(b)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -59,22 +59,23 @@ func TestTheMostExactRuleHolds(t *testing.T) {
 		"https://a.example/": time.Hour, "https://a.example/x/z": 2 * time.Hour, "https://a.example/x/y": 3 * time.Hour,
 		"https://b.example/": 0,
 	} {
-		if got := rules.Of(url); got != want {
+		if got := intervals.Of(url); got != want {
 			t.Errorf("%s every %v, want %v", url, got, want)
 		}
 	}
-	ended, err := rules.With(revisit.Rule{Pages: "https://a.example/x/y"})
+	ended, err := intervals.With(revisit.FixedInterval{Pages: "https://a.example/x/y"})
 	if err != nil || ended.Of("https://a.example/x/y") != 2*time.Hour ||
-		rules.Of("https://a.example/x/y") != 3*time.Hour {
-		t.Errorf("a rule that was ended: %v, %v", ended, err)
+		intervals.Of("https://a.example/x/y") != 3*time.Hour {
+		t.Errorf("a fixed that was ended: %v, %v", ended, err)
 	}
-	for n := 0; err == nil && n <= revisit.MaxRules; n++ {
-		rules, err = rules.With(revisit.Rule{Pages: revisit.Pattern(fmt.Sprintf("https://a.example/%d", n)), Every: 1})
+	for n := 0; err == nil && n <= revisit.MaxFixed; n++ {
+		page := revisit.Pattern(fmt.Sprintf("https://a.example/%d", n))
+		intervals, err = intervals.With(revisit.FixedInterval{Pages: page, Every: 1})
 	}
-	if !errors.Is(err, revisit.ErrManyRules) || len(rules) != revisit.MaxRules {
-		t.Errorf("%d rules: %v", len(rules), err)
+	if !errors.Is(err, revisit.ErrManyFixed) || len(intervals) != revisit.MaxFixed {
+		t.Errorf("%d intervals: %v", len(intervals), err)
 	}
-	if err := rules.UnmarshalBinary([]byte(`[{"pages":"x"}]`)); !errors.Is(err, revisit.ErrRules) {
-		t.Errorf("a rule without a span: %v", err)
+	if err := intervals.UnmarshalBinary([]byte(`[{"pages":"x"}]`)); !errors.Is(err, revisit.ErrFixed) {
+		t.Errorf("a fixed without a span: %v", err)
 	}
 }

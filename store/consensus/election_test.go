@@ -43,7 +43,7 @@ func voters(t *testing.T, count int, timeout time.Duration) (all []*raft.Raft, w
 			t.Fatal(err)
 		}
 		all = append(all, r)
-		go (&watch{raft: r, self: c.LocalID, timeout: timeout}).run(done)
+		go (&electionTimer{raft: r, self: c.LocalID, timeout: timeout}).run(done)
 	}
 	t.Cleanup(func() {
 		close(done)
@@ -109,7 +109,7 @@ func TestAMemberThatStoodStillDoesNotTakeTheLeaderForLost(t *testing.T) {
 		first := leader(t, all, -1)
 		time.Sleep(5 * time.Second)
 		i := (first + 1) % 3
-		w := &watch{raft: all[i], self: raft.ServerID(wires[i].LocalAddr()), timeout: time.Second}
+		w := &electionTimer{raft: all[i], self: raft.ServerID(wires[i].LocalAddr()), timeout: time.Second}
 		if w.silent(time.Now()) {
 			t.Error("the leader is there")
 		}

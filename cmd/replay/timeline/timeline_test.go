@@ -1,4 +1,4 @@
-package line
+package timeline
 
 import (
 	"errors"
@@ -48,8 +48,8 @@ func archived(t *testing.T, bodies ...string) (*captures.Archive, string) {
 	return a, filepath.Join(filepath.Dir(dir), changes.Folder)
 }
 
-// lineOf is the line of a page in a year.
-func lineOf(a *captures.Archive, u weburl.URL, year int) (*Line, error) {
+// timelineOf is that of a page in a year.
+func timelineOf(a *captures.Archive, u weburl.URL, year int) (*Timeline, error) {
 	l := New(year)
 	err := a.Captures(u, func(e cdxj.Entry) bool { l.Add(&e); return true })
 	return l, errors.Join(err, l.End(a, u))
@@ -67,7 +67,7 @@ func TestALineHasWhatEachVersionBrought(t *testing.T) {
 	}
 	a, folder := archived(t, salt(1), salt(1), salt(2), salt(3))
 	say := func() (text string) {
-		l, err := lineOf(a, weburl.MustParse(page), 2026)
+		l, err := timelineOf(a, weburl.MustParse(page), 2026)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestALineHasWhatEachVersionBrought(t *testing.T) {
 	if got := say(); got != want {
 		t.Errorf("as told:\n%s, want\n%s", got, want)
 	}
-	if l, err := lineOf(a, weburl.MustParse(page), 2025); err != nil || len(l.Versions) != 0 {
+	if l, err := timelineOf(a, weburl.MustParse(page), 2025); err != nil || len(l.Versions) != 0 {
 		t.Errorf("of another year: %v, %v", l, err)
 	}
 }
@@ -108,7 +108,7 @@ func TestALineIsBounded(t *testing.T) {
 	long := strings.Repeat("x", 3*rowBytes)
 	bodies = append(bodies, body(strings.Repeat("New. ", 40)+long))
 	a, _ := archived(t, bodies...)
-	l, err := lineOf(a, weburl.MustParse(page), 2026)
+	l, err := timelineOf(a, weburl.MustParse(page), 2026)
 	if err != nil || len(l.Versions) != most || l.Earlier != 4 {
 		t.Fatalf("%d versions, %d earlier: %v", len(l.Versions), l.Earlier, err)
 	}

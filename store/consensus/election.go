@@ -7,13 +7,14 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// watch has a follower look for a new leader as soon as the one that it has is silent for a timeout, in its turn.
+// electionTimer has a follower look for a new leader as soon as the one that it has is silent for a timeout, in
+// its turn.
 //
 // Raft by itself has each follower look at a random moment, between one timeout and three after the leader was last
 // heard. The first that looks is refused, since the others have not looked yet: there is a leader again when so many
 // have looked that they are a majority. In turns, with three members, that is after a timeout and one turn. How long a
 // leader may be silent stays as it is, and so do votes and pre-votes.
-type watch struct {
+type electionTimer struct {
 	raft    *raft.Raft
 	self    raft.ServerID
 	timeout time.Duration
@@ -29,7 +30,7 @@ const (
 )
 
 // run watches until done is closed.
-func (w *watch) run(done <-chan struct{}) {
+func (w *electionTimer) run(done <-chan struct{}) {
 	ticking := time.NewTicker(w.timeout / looks)
 	defer ticking.Stop()
 	for {
@@ -46,7 +47,7 @@ func (w *watch) run(done <-chan struct{}) {
 
 // silent reports whether the leader has been silent until the turn of this member. A process that stood still itself
 // must look once more: by then it has read what came meanwhile.
-func (w *watch) silent(now time.Time) bool {
+func (w *electionTimer) silent(now time.Time) bool {
 	late := now.Sub(w.lookedAt) > w.timeout/still
 	w.lookedAt = now
 	_, leader := w.raft.LeaderWithID()
@@ -67,7 +68,7 @@ func turn(all []raft.Server, self, leader raft.ServerID) int {
 }
 
 // expire has Raft look now: it does so at once when its timeout becomes shorter.
-func (w *watch) expire() {
+func (w *electionTimer) expire() {
 	c := w.raft.ReloadableConfig()
 	c.HeartbeatTimeout = w.timeout - 1
 	if w.raft.ReloadConfig(c) == nil {

@@ -22,21 +22,21 @@ const (
 	dueEarliest = 3 * time.Minute
 )
 
-// dueLines are the paper's short-term queue: for each host the positions of its due pages, first come first. Only
+// dueQueues are the paper's short-term queue: for each host the positions of its due pages, first come first. Only
 // positions are kept, some 50 bytes a page; the records stay in the store until a commit ends them. So nothing is lost
-// or done twice after a crash: a page leaves its line when it is found to be ended, and after a restart the lines are
+// or done twice after a crash: a page leaves its queue when it is found to be ended, and after a restart the queues are
 // read again.
 //
 // They are a value: Updated takes a fact at a moment and returns what is to be done then, and the Partition reads. So
 // they have a script: testdata/due.script.
 //
-// Invariant: waiting is the sum of the lengths of all lines and of those held back, and at most ahead + dueBatch.
-type dueLines struct {
+// Invariant: waiting is the sum of the lengths of all queues and of those held back, and at most ahead + dueBatch.
+type dueQueues struct {
 	ahead   int  // Options.DueAhead
 	begun   bool // the Hosts have asked for the first hosts: they can be told
-	lines   map[store.HostID][]store.Position
+	queues  map[store.HostID][]store.Position
 	held    []heldPage          // pages read before they are due, the earliest first
-	grown   map[string]struct{} // hosts whose lines have grown since the Hosts were told
+	grown   map[string]struct{} // hosts whose queues have grown since the Hosts were told
 	waiting int
 	after   store.Position // read up to here
 	readAt  time.Time
@@ -51,7 +51,7 @@ type heldPage struct {
 	position store.Position
 }
 
-// What dueLines are told, beside WaitingHostsAsked, since the Hosts are there then, and RoundBegun, when pages that
+// What dueQueues are told, beside WaitingHostsAsked, since the Hosts are there then, and RoundBegun, when pages that
 // were passed over are due.
 type (
 	// openDue says that slots may have opened, or have to be split. asked: pages that are to be visited now were put
@@ -65,16 +65,16 @@ type (
 	}
 	// slotNext says, after a commit, when the next slot opens, or is to be split; zero: there is none.
 	slotNext struct{ at time.Time }
-	// lineRead says which of the first pages of a line, as many as were read, are still due. The others leave it, and
+	// queueRead says which of the first pages of a queue, as many as were read, are still due. The others leave it, and
 	// the first room that is made so has reading go on.
-	lineRead struct {
+	queueRead struct {
 		host store.HostID
 		read int
 		live []store.Position
 	}
 )
 
-// What dueLines say, beside HostDue, and openDue, which comes back to them behind what is in the mailbox already.
+// What dueQueues say, beside HostDue, and openDue, which comes back to them behind what is in the mailbox already.
 type (
 	// dueWanted asks for dueRead: pages of slots that open until then, behind after.
 	dueWanted struct{}
@@ -85,7 +85,7 @@ type (
 )
 
 // Updated takes a fact at a moment, and returns what is to be done then.
-func (d *dueLines) Updated(now time.Time, fact any) []any {
+func (d *dueQueues) Updated(now time.Time, fact any) []any {
 	switch m := fact.(type) {
 	case *protocol.WaitingHostsAsked:
 		if !d.begun {
@@ -100,12 +100,12 @@ func (d *dueLines) Updated(now time.Time, fact any) []any {
 		return d.take(m)
 	case *slotNext:
 		return d.wait(now, m.at)
-	case *lineRead:
-		line := d.lines[m.host]
-		left := slices.Replace(line, 0, m.read, m.live...)
-		d.waiting -= len(line) - len(left)
-		if d.lines[m.host] = left; len(left) == 0 {
-			delete(d.lines, m.host)
+	case *queueRead:
+		queue := d.queues[m.host]
+		left := slices.Replace(queue, 0, m.read, m.live...)
+		d.waiting -= len(queue) - len(left)
+		if d.queues[m.host] = left; len(left) == 0 {
+			delete(d.queues, m.host)
 		}
 		if d.full && d.waiting < d.ahead {
 			d.full = false
@@ -117,16 +117,16 @@ func (d *dueLines) Updated(now time.Time, fact any) []any {
 	return nil
 }
 
-func (d *dueLines) count(id store.HostID) int { return len(d.lines[id]) }
+func (d *dueQueues) count(id store.HostID) int { return len(d.queues[id]) }
 
 // reset forgets what was read, so that it is read again.
-func (d *dueLines) reset() {
-	d.lines, d.held, d.waiting, d.after = map[store.HostID][]store.Position{}, nil, 0, nil
+func (d *dueQueues) reset() {
+	d.queues, d.held, d.waiting, d.after = map[store.HostID][]store.Position{}, nil, 0, nil
 	d.grown = map[string]struct{}{}
 }
 
-// open brings pages that were held back and are due into their lines, and asks for more if there is room.
-func (d *dueLines) open(now time.Time, asked bool) []any {
+// open brings pages that were held back and are due into their queues, and asks for more if there is room.
+func (d *dueQueues) open(now time.Time, asked bool) []any {
 	if now.Before(d.readAt) { // the clock was set back: what was read is not due yet
 		d.reset()
 		d.until = time.Time{}
@@ -149,14 +149,14 @@ func (d *dueLines) open(now time.Time, asked bool) []any {
 	return []any{&dueWanted{}}
 }
 
-func (d *dueLines) put(host string, position store.Position) {
+func (d *dueQueues) put(host string, position store.Position) {
 	id := store.IDOf(host)
-	d.lines[id] = append(d.lines[id], position)
+	d.queues[id] = append(d.queues[id], position)
 	d.grown[host] = struct{}{}
 }
 
-// tell tells the Hosts whose lines have grown.
-func (d *dueLines) tell() (effects []any) {
+// tell tells the Hosts whose queues have grown.
+func (d *dueQueues) tell() (effects []any) {
 	for _, host := range slices.Sorted(maps.Keys(d.grown)) {
 		effects = append(effects, &protocol.HostDue{Host: host, Count: d.count(store.IDOf(host))})
 	}
@@ -164,7 +164,7 @@ func (d *dueLines) tell() (effects []any) {
 	return effects
 }
 
-func (d *dueLines) take(m *dueRead) []any {
+func (d *dueQueues) take(m *dueRead) []any {
 	d.after = m.after
 	d.waiting += len(m.entries)
 	for i := range m.entries {
@@ -182,8 +182,8 @@ func (d *dueLines) take(m *dueRead) []any {
 	return append(d.tell(), &splitWanted{})
 }
 
-// wait says how long nothing opens. Lines that are full, with nothing held back, wait for room.
-func (d *dueLines) wait(now, next time.Time) []any {
+// wait says how long nothing opens. Queues that are full, with nothing held back, wait for room.
+func (d *dueQueues) wait(now, next time.Time) []any {
 	if !d.begun || d.full && len(d.held) == 0 {
 		return nil
 	}

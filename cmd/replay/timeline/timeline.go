@@ -1,5 +1,5 @@
-// Package line shows the versions of an archived page as points on a line of time, each with what it brought.
-package line
+// Package timeline shows the versions of an archived page as points on a line of time, each with what it brought.
+package timeline
 
 import (
 	"path/filepath"
@@ -16,7 +16,7 @@ import (
 	"henro/store/report/changes"
 )
 
-// Bounds of one line.
+// Bounds of one timeline.
 const (
 	most      = 50              // versions
 	rows      = 20              // lines of what one brought
@@ -26,8 +26,8 @@ const (
 	within    = 2 * time.Second // for all that are compared here
 )
 
-// Line is the line of the captures of one page that have a year, the latest version first, and at most 50.
-type Line struct {
+// Timeline is that of the captures of one page that have a year, the latest version first, and at most 50.
+type Timeline struct {
 	Versions []Version
 	Earlier  int // versions that are not shown
 
@@ -47,11 +47,11 @@ type Version struct {
 	entry, before cdxj.Entry
 }
 
-// New is a line of a year, without captures.
-func New(year int) *Line { return &Line{year: year} }
+// New is the timeline of a year, without captures.
+func New(year int) *Timeline { return &Timeline{year: year} }
 
 // Add takes the next capture of the page, in the order of their moments, those of other years too.
-func (l *Line) Add(e *cdxj.Entry) {
+func (l *Timeline) Add(e *cdxj.Entry) {
 	if isSame(l.before, e) {
 		return
 	}
@@ -68,7 +68,7 @@ func (l *Line) Add(e *cdxj.Entry) {
 
 // End says what each version brought, once all captures were added: what was told of it (henro feed, henro watch),
 // which leaves noise out; where nothing was, texts are compared, within two seconds.
-func (l *Line) End(a *captures.Archive, u weburl.URL) error {
+func (l *Timeline) End(a *captures.Archive, u weburl.URL) error {
 	known, err := changes.Recent(filepath.Join(filepath.Dir(filepath.Clean(a.Dir())), changes.Folder), told)
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func TestDefaultOptionsAreValidAndBadOnesAreNot(t *testing.T) {
 }
 
 func TestTheMasterSaysWhichPrivateAddressesMayBeAsked(t *testing.T) {
-	for _, f := range []*messages.FetchRules{
+	for _, f := range []*messages.FetchSettings{
 		{PrivateNetworks: []string{"10.1.0.0"}}, {AllowAddresses: []string{"metadata"}},
 	} {
 		f.UserAgent, f.FetchTimeoutNs, f.MaxBody = "test", int64(time.Minute), 1<<20
@@ -51,7 +51,7 @@ func TestTheMasterSaysWhichPrivateAddressesMayBeAsked(t *testing.T) {
 		dialled <- address
 		return nil, net.ErrClosed
 	}
-	c, err := newClient(&messages.FetchRules{UserAgent: "test", FetchTimeoutNs: int64(time.Minute), MaxBody: 1 << 20,
+	c, err := newClient(&messages.FetchSettings{UserAgent: "test", FetchTimeoutNs: int64(time.Minute), MaxBody: 1 << 20,
 		PrivateNetworks: []string{"10.1.0.0/16"}, AllowAddresses: []string{"169.254.169.254"}}, o)
 	if err != nil {
 		t.Fatal(err)
@@ -73,14 +73,14 @@ func TestTheMasterSaysWhichPrivateAddressesMayBeAsked(t *testing.T) {
 
 // A master that is older than a rule does not send it: the rule has its default then, not nothing.
 func TestARuleThatTheMasterDoesNotKnowHasItsDefault(t *testing.T) {
-	r, err := makeRules(&messages.FetchRules{UserAgent: "henro", FetchTimeoutNs: 1e9, ConnectTimeoutNs: 1e9,
+	r, err := makeSettings(&messages.FetchSettings{UserAgent: "henro", FetchTimeoutNs: 1e9, ConnectTimeoutNs: 1e9,
 		IdleTimeoutNs: 1e9, MaxBody: 1 << 20, Admission: []byte(`{"ObeyNofollow":true}`)},
 		DefaultOptions(), actortest.Log())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.client.Close()
-	want := admission.DefaultRules()
+	want := admission.DefaultOptions()
 	want.ObeyNofollow = true
 	if !reflect.DeepEqual(r.admission, want) {
 		t.Errorf("the rules are %+v, want %+v", r.admission, want)
