@@ -64,7 +64,8 @@ const MaxRequisite = 5
 
 // DefaultOptions lose no page that a person could have reached. Browsers follow 20 redirects in a row: more are a loop.
 func DefaultOptions() Options {
-	return Options{Traps: traps.DefaultOptions(), MaxRedirects: 20, Beyond: 1, Depth: -1, Requisites: outlink.AllClasses}
+	return Options{Traps: traps.DefaultOptions(), MaxRedirects: 20, Beyond: 1, Depth: -1,
+		Requisites: outlink.AllClasses}
 }
 
 // Flags adds a flag for each option that an operator may set, with its value as it is for a default.

@@ -78,8 +78,8 @@ func cumulative(name, x, y string, spans bool, points []Point) chart.Chart {
 func (r *Report) ratioChart() chart.Chart {
 	c := cumulative("R", "R, seconds per second", "hosts", false, r.Ratios)
 	if n := len(r.Ratios); n > 0 {
-		c.Series = append(c.Series, chart.Series{Name: fmt.Sprintf("S/C = %.4g", r.Ratio), X: []float64{r.Ratio, r.Ratio},
-			Y: []float64{0, float64(r.Ratios[n-1].Count)}})
+		c.Series = append(c.Series, chart.Series{Name: fmt.Sprintf("S/C = %.4g", r.Ratio),
+			X: []float64{r.Ratio, r.Ratio}, Y: []float64{0, float64(r.Ratios[n-1].Count)}})
 	}
 	return c
 }

@@ -200,8 +200,9 @@ type Report struct {
 	Ratio      float64   `json:"s_over_c"` // S/C as reckoned with
 	Load       float64   `json:"load"`     // visits per second that all timetables together ask for
 	// what the timetable goes by, named as the flags are
-	Settings []revisit.Setting       `json:"settings"`
-	Rules    []revisit.FixedInterval `json:"rules,omitempty"` // what persons have said of pages, as far as they are shown
+	Settings []revisit.Setting `json:"settings"`
+	// what persons have said of pages, as far as it is shown
+	Rules []revisit.FixedInterval `json:"rules,omitempty"`
 
 	Pages struct {
 		Visited int    `json:"visited"`

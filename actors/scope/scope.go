@@ -83,16 +83,17 @@ type Options struct {
 // DefaultOptions stay on the hosts of the seeds.
 func DefaultOptions() Options { return Options{Mode: Host} }
 
-// Scope are the scope of one crawl. Scope are immutable: With returns new ones.
+// Scope says what belongs to one crawl. It is immutable: With returns a new one.
 type Scope struct {
 	options  Options
 	include  []*regexp.Regexp
 	exclude  []*regexp.Regexp
 	portals  map[string]bool // host names
 	prefixes []string        // stop-listed URL prefixes
-	hosts    map[string]bool // of the seeds: name, or name:port for ports that are no scheme's default
-	domains  map[string]bool
-	folders  map[string][]string // of the seeds, without the scheme, by site; each once
+
+	// of the seeds: a host is its name, or name:port for ports that are no scheme's default
+	hosts, domains map[string]bool
+	folders        map[string][]string // below them, without the scheme, by site; each once
 }
 
 // New compiles the operator's wishes, without any seed yet.

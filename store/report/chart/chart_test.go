@@ -80,7 +80,7 @@ func TestOddCharts(t *testing.T) {
 		"tiny":        {Series: []Series{{Name: "a", X: []float64{0, 1e-9}, Y: []float64{0, 1e-12}}}},
 		"bars of spans": {Spans: true, Bars: true, Narrow: true,
 			Series: []Series{{Name: "a", X: []float64{0, 60, 3600, 1e9}, Y: []float64{3, 1, 2, 0}}}},
-		"one span":          {Spans: true, Narrow: true, Series: []Series{{Name: "a", X: []float64{5}, Y: []float64{1}}}},
+		"one span":          {Spans: true, Narrow: true, Series: []Series{{"a", []float64{5}, []float64{1}}}},
 		"spans beyond all":  {Spans: true, Series: []Series{{Name: "a", X: []float64{1e-9, 1e15}, Y: []float64{1, 2}}}},
 		"one bar":           {Bars: true, Series: []Series{{Name: "a", X: []float64{1}, Y: []float64{1}}}},
 		"more than colours": {Series: make([]Series, 12)},
