@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,6 +71,8 @@ func (s *Server) interior(w http.ResponseWriter, r *http.Request) error {
 		return s.start(w, r)
 	case strings.HasPrefix(path, "/capture/"):
 		return s.describe(w, r)
+	case path == timeline.PicturePath:
+		return timeline.Show(w, r, s.archive)
 	case path == "/static/replay.css" || path == "/static/replay.js" ||
 		path == "/static/missing.js" || path == "/static/icon.svg":
 		http.ServeFileFS(w, r, static, path[1:])
@@ -288,10 +291,8 @@ func (s *Server) calendar(w http.ResponseWriter, r *http.Request, u weburl.URL, 
 		return err
 	}
 	shown := &content.Years[len(content.Years)-1]
-	for i := range content.Years {
-		if strconv.Itoa(content.Years[i].Year) == wish {
-			shown = &content.Years[i]
-		}
+	if i := slices.IndexFunc(content.Years, func(y year) bool { return strconv.Itoa(y.Year) == wish }); i >= 0 {
+		shown = &content.Years[i]
 	}
 	shown.Shown = true
 	content.Line = timeline.New(shown.Year)

@@ -86,6 +86,7 @@ type Rendering struct {
 	Errors                int          // of scripts that nobody caught
 	Rested                bool         // nothing new was asked for during 500 ms, before the time was over
 	Screenshot, Thumbnail []byte       // PNG of 1280 × 720, JPEG of 640 × 360; nil: Chromium took none in time
+	Narrow                []byte       // PNG of 390 × 844, as on a phone; nil likewise
 	At                    time.Time    // of the page's own answer
 	Took                  time.Duration
 }

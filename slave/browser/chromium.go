@@ -19,6 +19,9 @@ const (
 	closeWithin = 3 * time.Second
 	width       = 1280
 	height      = 720
+	// of a phone
+	narrowWidth  = 390
+	narrowHeight = 844
 )
 
 // chromium is one running Chromium with its proxy.

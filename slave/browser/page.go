@@ -55,7 +55,7 @@ func (c *chromium) render(caller context.Context, p Page, source Source) (r *Ren
 	v := newVisit(ctx, c.o, source)
 	c.proxy.visiting.Store(v)
 	defer c.proxy.visiting.Store(nil)
-	limit := time.AfterFunc(c.o.Timeout+4*lookWithin, func() { fail(errHung) })
+	limit := time.AfterFunc(c.o.Timeout+5*lookWithin, func() { fail(errHung) })
 	defer limit.Stop()
 	defer c.watch(fail)()
 
@@ -89,11 +89,13 @@ func (c *chromium) render(caller context.Context, p Page, source Source) (r *Ren
 	}
 	t.pictures(r)
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	v.over = true
 	r.Asked, r.Tried.Sockets, r.Errors, r.At = slices.Clone(v.asked), len(v.sockets), v.errors, v.at
 	r.Links = append(r.Links, v.noted...)
 	slices.Sort(r.Links)
 	r.Links = slices.Compact(r.Links)
+	v.mu.Unlock()
+	t.narrow(r)
 	r.Rested, r.Took = rested, time.Since(began)
 	return r, nil
 }
@@ -316,5 +318,21 @@ func (t *tab) pictures(r *Rendering) {
 		Format: cdppage.CaptureScreenshotFormatJpeg, Quality: new(int64(75)), Clip: &clip})
 	if err == nil {
 		r.Thumbnail = small.Data
+	}
+}
+
+// narrow takes what a phone shows, once all else was seen: what a page asks for in a narrow window alone is not looked
+// for. It may fail.
+func (t *tab) narrow(r *Rendering) {
+	ctx, cancel := context.WithTimeout(t.ctx, lookWithin)
+	defer cancel()
+	if _, err := chromedp.Call(ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		Width: narrowWidth, Height: narrowHeight, DeviceScaleFactor: 1, Mobile: true}); err != nil {
+		return
+	}
+	view, err := chromedp.Call(ctx, cdppage.CaptureScreenshot, cdppage.CaptureScreenshotParams{
+		Format: cdppage.CaptureScreenshotFormatPng, OptimizeForSpeed: new(true)})
+	if err == nil {
+		r.Narrow = view.Data
 	}
 }

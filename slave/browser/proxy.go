@@ -152,6 +152,7 @@ type visit struct {
 	errors  int
 	loaded  bool
 	noted   []string
+	over    bool      // nothing that was not asked for before is answered
 	at      time.Time // of the page's own answer
 }
 
@@ -239,7 +240,7 @@ func (v *visit) answer(r *http.Request, now bool) *http.Response {
 	v.mu.Lock()
 	answered, known := v.seen[once]
 	v.count++
-	if known && !answered || v.count > v.o.Requests { // Chromium asks once more where a connection was closed
+	if known != answered || v.over && !known || v.count > v.o.Requests { // it asks again where a connection was closed
 		v.mu.Unlock()
 		return nil
 	}

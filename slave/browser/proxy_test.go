@@ -80,13 +80,22 @@ func TestTheProxyAnswersFromTheSourceAlone(t *testing.T) {
 	if reached > 0 {
 		t.Errorf("the live server was asked %d times", reached)
 	}
+	v.mu.Lock()
+	v.over = true
+	v.mu.Unlock()
+	if _, err := c.Get("http://a.example/new"); err == nil {
+		t.Error("what was not asked for before is answered when all is over")
+	}
+	if r, err := c.Get("http://a.example/there"); err != nil || r.Body.Close() != nil {
+		t.Errorf("what was there is gone when all is over: %v", err)
+	}
 	missing := 0
 	for _, a := range v.asked {
 		if !a.Answered {
 			missing++
 		}
 	}
-	if len(v.asked) != 6 || missing != 3 {
+	if len(v.asked) != 7 || missing != 3 {
 		t.Errorf("%d requests noted, %d without answer", len(v.asked), missing)
 	}
 }
@@ -159,13 +168,15 @@ func TestAPageIsBounded(t *testing.T) {
 func TestRecords(t *testing.T) {
 	const url = "http://a.example/"
 	r := &Rendering{Title: "A", Text: "words", Rested: true, Errors: 2, Screenshot: []byte("png"),
+		Narrow: []byte("thin"),
 		Asked: []Asked{{Request{Method: "GET", URL: url, Kind: "document"}, true, 200, "text/html"},
 			{Request{Method: "GET", URL: url + "gone", Kind: "fetch"}, false, 0, ""}}}
 	found := map[string]Record{}
 	for _, record := range r.Records(url) {
 		found[record.URI] = record
 	}
-	if len(found) != 3 || string(found["urn:text:"+url].Body) != "words" ||
+	if len(found) != 4 || string(found["urn:text:"+url].Body) != "words" ||
+		string(found["urn:view-390:"+url].Body) != "thin" ||
 		found["urn:view:"+url].Type != "image/png" {
 		t.Errorf("%v", found)
 	}

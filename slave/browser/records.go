@@ -22,7 +22,8 @@ type asked struct {
 }
 
 // Records are what others read of a rendering of the page at url: urn:view:, urn:thumbnail:, urn:text: and
-// urn:pageinfo:, the last as Browsertrix-crawler's recorder writes it. A page without text or pictures has fewer.
+// urn:pageinfo:, the last as Browsertrix-crawler's recorder writes it, and urn:view-390:, what a phone shows. A page
+// without text or pictures has fewer.
 func (r *Rendering) Records(url string) []Record {
 	var all []Record
 	add := func(kind, mime string, body []byte) {
@@ -31,6 +32,7 @@ func (r *Rendering) Records(url string) []Record {
 		}
 	}
 	add("view", "image/png", r.Screenshot)
+	add("view-390", "image/png", r.Narrow)
 	add("thumbnail", "image/jpeg", r.Thumbnail)
 	add("text", "text/plain", []byte(r.Text))
 	at := r.At

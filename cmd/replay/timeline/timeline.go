@@ -43,6 +43,7 @@ type Version struct {
 	First   bool          // there is no capture before it
 	Brought []brought.Row // the text that went and came; none: it is as before, or cannot be compared
 	Cut     bool          // there is more
+	Looks   []Look        // where a browser took pictures, and it looked otherwise
 
 	entry, before cdxj.Entry
 }
@@ -71,6 +72,9 @@ func (l *Timeline) Add(e *cdxj.Entry) {
 func (l *Timeline) End(a *captures.Archive, u weburl.URL) error {
 	known, err := changes.Recent(filepath.Join(filepath.Dir(filepath.Clean(a.Dir())), changes.Folder), told)
 	if err != nil {
+		return err
+	}
+	if err := l.look(a, u); err != nil {
 		return err
 	}
 	turned := make([]Version, 0, len(l.Versions))

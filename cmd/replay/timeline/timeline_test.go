@@ -3,6 +3,8 @@ package timeline
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,6 +48,72 @@ func archived(t *testing.T, bodies ...string) (*captures.Archive, string) {
 	}
 	t.Cleanup(func() { a.Close() })
 	return a, filepath.Join(filepath.Dir(dir), changes.Folder)
+}
+
+// pictured are resource records of what a page looked like, and of what is no picture.
+func pictured(t *testing.T, a *captures.Archive, all ...warc.Record) {
+	t.Helper()
+	b, err := warc.NewBuilder(warc.Options{Compression: warc.Gzip, Level: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data []byte
+	for _, r := range all {
+		r.Type, r.PayloadDigest = warc.Resource, warc.Sum(r.Body)
+		data = b.Append(data, &r)
+	}
+	err = os.WriteFile(filepath.Join(a.Dir(), "b.warc.gz"), data, 0o600)
+	if err = errors.Join(err, a.Refresh()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A version has the pictures of the page before it and with it, at each width, where they differ.
+func TestAVersionHasPicturesBeforeAndAfter(t *testing.T) {
+	a, _ := archived(t, body("one"), body("two"), body("three"), body("four"))
+	look := func(name string, day, minute int, is string) warc.Record {
+		return warc.Record{TargetURI: name + page, ContentType: "image/png", Body: []byte(is),
+			Date: noon.AddDate(0, 0, day).Add(time.Duration(minute) * time.Minute)}
+	}
+	html := look("urn:view:", 2, 2, "<script>")
+	html.ContentType = "text/html"
+	other := look("urn:view:", 2, 1, "x")
+	other.TargetURI = strings.ToUpper(other.TargetURI)
+	pictured(t, a, look("urn:view:", 0, 1, "a"), look("urn:view:", 1, 1, "a"), look("urn:view:", 1, 2, "b"), html,
+		look("urn:view:", 2, 3, "c"), look("urn:view-390:", 0, 1, "d"), look("urn:view-390:", 1, 0, "e"),
+		look("urn:view:", 9, 1, "f"), look("urn:thumbnail:", 2, 3, "g"), look("urn:view-390:", 3, 1, "h"), other)
+	l, err := timelineOf(a, weburl.MustParse(page), 2026)
+	if err != nil {
+		t.Fatal(err)
+	}
+	show := func(path string) (int, string, http.Header) {
+		w := httptest.NewRecorder()
+		err := Show(w, httptest.NewRequest("GET", path, nil), a)
+		if err != nil {
+			return 0, err.Error(), nil
+		}
+		return w.Code, w.Body.String(), w.Header()
+	}
+	got := ""
+	for _, v := range l.Versions {
+		for _, look := range v.Looks {
+			_, before, _ := show(look.Before.Path)
+			_, after, h := show(look.After.Path)
+			got += fmt.Sprintf("%d: %d %s %s\n", v.At.Day(), look.Width, before, after)
+			if h.Get("Content-Type") != "image/png" || h.Get("X-Content-Type-Options") != "nosniff" {
+				t.Errorf("%v", h)
+			}
+		}
+	}
+	if want := "4: 1280 c f\n4: 390 e h\n3: 1280 b c\n2: 390 d e\n"; got != want {
+		t.Errorf("pictures:\n%swant\n%s", got, want)
+	}
+	for _, path := range []string{"?of=urn:view:" + page + "&at=20260303120200", "?of=" + page + "&at=20260301120000",
+		"?of=urn:thumbnail:" + page + "&at=20260303120300", "?of=urn:view:" + page + "&at=2", "", "?of=%00&at=%ff"} {
+		if status, text, _ := show(PicturePath + path); status != 0 {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
 }
 
 // timelineOf is that of a page in a year.

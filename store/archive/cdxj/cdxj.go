@@ -129,7 +129,7 @@ func (e *Entry) Field(name string) string {
 
 // NewResource is New for a record of a resource of so many bytes, which begins at an offset of what is appended.
 func NewResource(r *warc.Record, offset, length int) Entry {
-	return Entry{Key: rawKey(r.TargetURI), At: r.Date.UTC().Truncate(time.Second), URL: r.TargetURI,
+	return Entry{Key: RawKey(r.TargetURI), At: r.Date.UTC().Truncate(time.Second), URL: r.TargetURI,
 		Mime: mime(r.ContentType), Digest: r.PayloadDigest.Base32(), Offset: int64(offset), Length: int64(length)}
 }
 
@@ -155,7 +155,7 @@ func Of(r *warc.Entry, filename string) (Entry, bool, error) {
 		return Entry{}, false, r.Close() // a record without a moment cannot be listed
 	}
 	e := Entry{At: at.UTC().Truncate(time.Second), URL: r.TargetURI(), Offset: r.Offset, Filename: filename}
-	e.Key = rawKey(e.URL)
+	e.Key = RawKey(e.URL)
 	e.posted(posted.Field, r.Header.Get(posted.Field))
 	e.Mime = mime(r.Header.Get("Content-Type"))
 	if _, digest, ok := strings.Cut(r.Header.Get("WARC-Payload-Digest"), ":"); ok {
@@ -198,8 +198,8 @@ func (e *Entry) Asked() (method, body string) {
 	return method, e.Field("requestBody")
 }
 
-// rawKey is Key for a URI that may be no URL of the web, such as dns:example.com.
-func rawKey(uri string) string {
+// RawKey is Key for a URI that may be no URL of the web, such as dns:example.com.
+func RawKey(uri string) string {
 	if u, err := weburl.Parse(uri); err == nil {
 		return Key(u)
 	}

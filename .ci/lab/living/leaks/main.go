@@ -180,7 +180,8 @@ func (t *trial) ordinary() error {
 	expect(r.Rested, "it did not come to rest")
 	expect(bytes.HasPrefix(r.Screenshot, []byte("\x89PNG")), "no picture")
 	expect(bytes.HasPrefix(r.Thumbnail, []byte("\xff\xd8")), "no thumbnail")
-	expect(len(r.Records("https://a.example/")) == 4, "not four records")
+	expect(bytes.HasPrefix(r.Narrow, []byte("\x89PNG")), "no picture of a phone")
+	expect(len(r.Records("https://a.example/")) == 5, "not five records")
 	_, err = t.render(browser.Page{URL: "https://a.example/none"}, nil)
 	expect(errors.Is(err, browser.ErrUnanswered), fmt.Sprint("a page that is not there: ", err))
 	return wrong
