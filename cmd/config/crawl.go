@@ -224,7 +224,8 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if _, err := scope.New(o.Scope); err != nil {
 		return o, Usage("%v", err)
 	}
-	if o.Hosts.Politeness, err = c.politeness(flags.Changed("delay")); err != nil {
+	follows := c.Derived(flags)
+	if o.Hosts.Politeness, err = c.politeness(follows["delay"] == ""); err != nil {
 		return o, err
 	}
 	switch {
@@ -268,7 +269,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if err := o.Hosts.Revisit.Validate(); err != nil {
 		return o, Usage("--revisit-…, --aim: %v", err)
 	}
-	o.Hosts.Sitemaps = c.Sitemaps == "on" || c.Sitemaps == "auto" && c.Continuous
+	o.Hosts.Sitemaps = c.Sitemaps == "on" || follows["sitemaps"] != ""
 	o.Unit, o.Hosts.Aliases, o.Fetch.Near = master.Unit(c.Politeness), c.Aliases == "mark", c.Near == "mark"
 	o.Hosts.URLRules = host.URLRuleMode(slices.Index(words["url-rules"], c.URLRules))
 	if !o.Fetch.Near && !o.Hosts.Aliases {
@@ -286,7 +287,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		if o.Hosts.Admission.Topic, err = readTopic(c.Topic); err != nil {
 			return o, Usage("--topic: %v", err)
 		}
-		if !flags.Changed("frontier") && !c.Continuous && !c.Again {
+		if follows["frontier"] != "" {
 			o.Frontier.Policy = frontier.PolicyRanked
 		}
 	case c.Admission.TopicMin > 0:
@@ -295,27 +296,40 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if err := o.ValidateOrder(); err != nil {
 		return o, Usage("%v", err)
 	}
-	// With any scope what strangers write into guest books leads anywhere.
-	o.Hosts.Admission.ObeyNofollow = mode == scope.Any || slices.Contains(o.Fetch.Obey, "nofollow")
+	o.Hosts.Admission.ObeyNofollow = follows["obey"] != "" || slices.Contains(o.Fetch.Obey, "nofollow")
 	if !c.Traps {
 		o.Hosts.Admission.Traps = traps.Options{}
 	}
-	if o.Fetch.HtmlOnly && !flags.Changed("requisites") {
-		o.Hosts.Admission.Requisites = 0 // they would be visited and not archived
+	if follows["requisites"] != "" {
+		o.Hosts.Admission.Requisites = 0
 	}
 	if err := o.Hosts.Admission.Validate(); err != nil {
 		return o, Usage("--topic-min: %v", err)
 	}
-	switch {
-	case c.StopAfter >= 0:
-		o.Hosts.Stop.MinBroken = c.StopAfter
-	case !c.Continuous:
-		o.Hosts.Stop.MinBroken = 0
+	if c.StopAfter >= 0 || follows["stop-after"] != "" {
+		o.Hosts.Stop.MinBroken = max(c.StopAfter, 0)
 	}
 	if err := o.Hosts.Stop.Validate(); err != nil {
 		return o, Usage("--stop-after: %v", err)
 	}
 	return o, nil
+}
+
+// Derived is what follows from other settings: of each that is not as its flag says, what it is and why.
+func (c *Crawl) Derived(flags *pflag.FlagSet) map[string]string {
+	all, free := map[string]string{}, func(name string) bool { return !flags.Changed(name) }
+	so := func(holds bool, setting, why string) {
+		if holds {
+			all[setting] = ": " + why
+		}
+	}
+	so(free("delay") && c.Profile != "polite", "delay", "as --profile "+c.Profile+" has it")
+	so(c.Sitemaps == "auto" && c.Continuous, "sitemaps", "on, as --continuous uses what they say of changes")
+	so(free("frontier") && len(c.Topic) > 0 && !c.Continuous && !c.Again, "frontier", "ranked, by the --topic")
+	so(c.Scope == scope.Any.String(), "obey", "nofollow too, as --scope any leads wherever strangers have put links")
+	so(free("requisites") && c.Mime == "html", "requisites", "none, as --mime html would not archive them")
+	so(c.StopAfter < 0 && !c.Continuous, "stop-after", "0, as nothing is visited again without --continuous")
+	return all
 }
 
 // atOnce reads how many requests may be under way at once to which hosts.
@@ -336,11 +350,11 @@ func atOnce(consents []string) (map[string]int, error) {
 }
 
 // politeness makes the pace of a crawl out of the flags.
-func (c *Crawl) politeness(delayIsGiven bool) (o politeness.Options, err error) {
+func (c *Crawl) politeness(asDelay bool) (o politeness.Options, err error) {
 	if o, err = politeness.Profile(c.Profile); err != nil {
 		return o, Usage("--profile: %v", err)
 	}
-	if delayIsGiven || c.Profile == "polite" {
+	if asDelay {
 		o.Floor = c.Delay
 		if c.Delay == 0 {
 			o.LargeHostFloor = 0

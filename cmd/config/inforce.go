@@ -10,9 +10,9 @@ import (
 )
 
 // AllSettings are the settings of all programs, each once.
-func AllSettings(run *Run) *pflag.FlagSet {
+func AllSettings(run *Run, crawl *Crawl) *pflag.FlagSet {
 	f := pflag.NewFlagSet("all", pflag.ContinueOnError)
-	new(Crawl).Register(f)
+	crawl.Register(f)
 	new(Work).Register(f)
 	new(Collect).Register(f)
 	new(Peers).Register(f, "127.0.0.1:7781", "127.0.0.1:7782")
@@ -22,8 +22,10 @@ func AllSettings(run *Run) *pflag.FlagSet {
 	return f
 }
 
-// PrintInForce writes the value of every setting, and where it comes from, as a file that henro reads as henro.yaml.
-func PrintInForce(w io.Writer, flags *pflag.FlagSet, shown func(*pflag.Flag) bool) (err error) {
+// PrintInForce writes the value of every setting, where it comes from, and what follows for the crawl where that is
+// another, as a file that henro reads as henro.yaml.
+func PrintInForce(w io.Writer, flags *pflag.FlagSet, crawl *Crawl, shown func(*pflag.Flag) bool) (err error) {
+	follows := crawl.Derived(flags)
 	flags.VisitAll(func(f *pflag.Flag) {
 		if !shown(f) || err != nil {
 			return
@@ -39,7 +41,7 @@ func PrintInForce(w io.Writer, flags *pflag.FlagSet, shown func(*pflag.Flag) boo
 		if hides(f) {
 			line = "# " + line // what is shown would not give the same setting
 		}
-		_, err = fmt.Fprintf(w, "%-36s # %s\n", line, source)
+		_, err = fmt.Fprintf(w, "%-36s # %s\n", line, source+follows[f.Name])
 	})
 	return err
 }

@@ -10,10 +10,10 @@ import (
 	"henro/cmd/config"
 )
 
-func inForce(t *testing.T, flags *pflag.FlagSet) string {
+func inForce(t *testing.T, flags *pflag.FlagSet, crawl *config.Crawl) string {
 	t.Helper()
 	var out strings.Builder
-	if err := config.PrintInForce(&out, flags, func(f *pflag.Flag) bool { return f.Name != "config" }); err != nil {
+	if err := config.PrintInForce(&out, flags, crawl, func(f *pflag.Flag) bool { return f.Name != "config" }); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -24,14 +24,15 @@ func TestSettingsInForceAreAFileThatGivesThem(t *testing.T) {
 	path := write(t, "depth: 5\nexclude: ['\\.pdf$', \"a # b\"]\nmax-body: 1MiB\ndelay: 7s\ncontact: 'x: y@z'\n")
 	t.Setenv("HENRO_FETCH_TIMEOUT", "8s")
 	t.Setenv("HENRO_ALLOW_PRIVATE", "10.1.0.0/16")
-	flags := config.AllSettings(new(config.Run))
+	var crawl config.Crawl
+	flags := config.AllSettings(new(config.Run), &crawl)
 	if err := flags.Parse([]string{"--pages=9", "--include", "/a"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := config.Load(flags, path, nil); err != nil {
 		t.Fatal(err)
 	}
-	text := inForce(t, flags)
+	text := inForce(t, flags, &crawl)
 	lines := map[string]bool{}
 	for line := range strings.Lines(text) {
 		lines[strings.Join(strings.Fields(line), " ")] = true
@@ -44,7 +45,7 @@ func TestSettingsInForceAreAFileThatGivesThem(t *testing.T) {
 		}
 	}
 	t.Setenv("HENRO_FETCH_TIMEOUT", "8s")
-	again := config.AllSettings(new(config.Run))
+	again := config.AllSettings(new(config.Run), new(config.Crawl))
 	if err := config.Load(again, write(t, text), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +54,37 @@ func TestSettingsInForceAreAFileThatGivesThem(t *testing.T) {
 			t.Errorf("%s is %s when the file is read again, was %s", f.Name, got, f.Value)
 		}
 	})
+}
+
+// What follows from other settings is said with its reason, and is what the crawl does; what was given stays.
+func TestWhatFollowsFromOtherSettingsIsSaid(t *testing.T) {
+	const visitedOnce = "stop-after: -1 # default: 0, as nothing is visited again without --continuous"
+	for given, want := range map[string]string{
+		"": visitedOnce,
+		"--scope=any": "obey: [] # default: nofollow too, as --scope any leads wherever strangers " +
+			"have put links",
+		"--continuous":                      "sitemaps: auto # default: on, as --continuous uses what they say of changes",
+		"--continuous --sitemaps=off":       "sitemaps: off # flag",
+		"--mime=html":                       "requisites: all # default: none, as --mime html would not archive them",
+		"--mime=html --requisites=all":      "requisites: all # flag",
+		"--profile=archive":                 "delay: 5s # default: as --profile archive has it",
+		"--profile=archive --delay=9s":      "delay: 9s # flag",
+		"--topic=x.txt":                     "frontier: host # default: ranked, by the --topic",
+		"--topic=x.txt --again":             "frontier: host # default",
+		"--topic=x.txt --frontier=mercator": "frontier: mercator # flag",
+		"--continuous --stop-after=7":       "stop-after: 7 # flag",
+	} {
+		var crawl config.Crawl
+		flags := config.AllSettings(new(config.Run), &crawl)
+		if err := flags.Parse(strings.Fields(given)); err != nil {
+			t.Fatal(err)
+		}
+		text := inForce(t, flags, &crawl)
+		if !strings.Contains("\n"+strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == ' ' }), " "),
+			"\n"+want+"\n") {
+			t.Errorf("%s: %q is not in\n%s", given, want, text)
+		}
+	}
 }
 
 // A setting of the file is as good as a flag for whoever asks whether it was given.
@@ -73,7 +105,7 @@ func TestASettingOfTheFileCountsAsGiven(t *testing.T) {
 // The henro.yaml of the packages names settings that there are.
 func TestThePackagedFileIsTaken(t *testing.T) {
 	packaged := filepath.Join("..", "..", ".ci", "release", "files", "henro.yaml")
-	if err := config.Load(config.AllSettings(new(config.Run)), packaged, nil); err != nil {
+	if err := config.Load(config.AllSettings(new(config.Run), new(config.Crawl)), packaged, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -82,11 +114,12 @@ func TestThePackagedFileIsTaken(t *testing.T) {
 func TestSecretsInForceAreNotShown(t *testing.T) {
 	path := write(t, "header: ['https://a.test/ X-Token: one', 'X-Two: two']\nbasic: ['https://me:three@b.test/']\n"+
 		"proxy: http://me:four@c.test:3128\n")
-	flags := config.AllSettings(new(config.Run))
+	var crawl config.Crawl
+	flags := config.AllSettings(new(config.Run), &crawl)
 	if err := config.Load(flags, path, nil); err != nil {
 		t.Fatal(err)
 	}
-	text := inForce(t, flags)
+	text := inForce(t, flags, &crawl)
 	for _, want := range []string{`# header: "(2, not shown)"`, `# basic: "(1, not shown)"`,
 		`# proxy: "http://me:xxxxx@c.test:3128"`} {
 		if !strings.Contains(text, "\n"+want+" ") {

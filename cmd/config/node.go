@@ -204,7 +204,7 @@ func (j *Joined) Leave() {
 }
 
 // Settings are the names of all flags that any program reads from henro.yaml.
-func Settings() []string { return names(AllSettings(new(Run))) }
+func Settings() []string { return names(AllSettings(new(Run), new(Crawl))) }
 
 // DefaultConnections is C of one slave: enough that some 1,300 hosts at 5 s apart are kept busy by fetches of a second.
 const DefaultConnections = 256

@@ -380,12 +380,8 @@ func (l *look) backup(cmd *cobra.Command, w io.Writer) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer backup.Close()
 	n, err := io.Copy(w, backup)
-	if err != nil {
-		return n, fmt.Errorf("copy the state from the master at %s: %w", l.address, err)
-	}
-	return n, nil
+	return n, errors.Join(err, backup.Close())
 }
 
 func moment(t time.Time) string {
