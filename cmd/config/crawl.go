@@ -204,11 +204,9 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	case c.Depth < -1:
 		return o, Usage("--depth %d: want 0 or more, or -1 for no limit", c.Depth)
 	}
-	if err := checkContact(c.Contact); err != nil {
-		return o, err
-	}
 	o.Fetch = proto.CloneOf(c.Fetch)
-	if err := errors.Join(checkFetch(o.Fetch), checkSecrets(o.Fetch, c.Politeness)); err != nil {
+	if err := errors.Join(checkContact(c.Contact), checkFetch(o.Fetch),
+		checkSecrets(o.Fetch, c.Politeness)); err != nil {
 		return o, err
 	}
 	o.Fetch.UserAgent, o.Fetch.Operator, o.Fetch.HtmlOnly = UserAgent(c.Contact), c.Contact, c.Mime == "html"
@@ -238,6 +236,8 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 		return o, Usage("--every %s is for rounds: add --again", (*revisit.Span)(&c.Every))
 	case c.Every != 0 && c.Every < time.Minute:
 		return o, Usage("--every %s: want 1m or more", (*revisit.Span)(&c.Every))
+	case c.Revisit.Min < time.Minute:
+		return o, Usage("--revisit-min %v: want 1m or more, which is what the time queue resolves", c.Revisit.Min)
 	}
 	for _, text := range c.Windows {
 		w, err := window.Parse(text)
@@ -252,8 +252,7 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if o.Fetch.Behaviours, err = behaviours(c.Behaviour); err != nil {
 		return o, err
 	}
-	o.Hosts.Browser = o.Fetch.Browser
-	o.Hosts.Again, o.RoundEvery = c.Again, c.Every
+	o.Hosts.Browser, o.Hosts.Again, o.RoundEvery = o.Fetch.Browser, c.Again, c.Every
 	o.Hosts.Continuous, o.Hosts.Retries, o.Hosts.RetryWait, o.Hosts.Patience, o.Hosts.PageBudget = c.Continuous,
 		c.Retries, c.retryWait(), c.Patience, c.PageBudget
 	o.Hosts.Revisit, o.Hosts.Relief = c.Revisit, politeness.Optimal
@@ -263,25 +262,21 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 			return o, Usage("--relief: %v", err)
 		}
 	}
-	if o.Hosts.Revisit.Min < time.Minute {
-		return o, Usage("--revisit-min %v: want 1m or more, which is what the time queue resolves", c.Revisit.Min)
-	}
 	if err := o.Hosts.Revisit.Validate(); err != nil {
 		return o, Usage("--revisit-…, --aim: %v", err)
 	}
-	o.Hosts.Sitemaps = c.Sitemaps == "on" || follows["sitemaps"] != ""
-	o.Unit, o.Hosts.Aliases, o.Fetch.Near = master.Unit(c.Politeness), c.Aliases == "mark", c.Near == "mark"
+	o.Hosts.Sitemaps, o.Unit = c.Sitemaps == "on" || follows["sitemaps"] != "", master.Unit(c.Politeness)
+	o.Hosts.Aliases, o.Fetch.Near = c.Aliases == "mark", c.Near == "mark"
 	o.Hosts.URLRules = host.URLRuleMode(slices.Index(words["url-rules"], c.URLRules))
 	if !o.Fetch.Near && !o.Hosts.Aliases {
 		o.Store.Contents = 0
 	}
-	o.MaxPages, o.MaxBytes, o.For = c.Pages, uint64(c.Bytes), c.For
+	o.MaxPages, o.MaxBytes, o.For, o.Hosts.MaxPages = c.Pages, uint64(c.Bytes), c.For, c.HostPages
 	o.LeaseFor = min(max(time.Duration(c.Fetch.FetchTimeoutNs), leastLease), o.LeaseFor)
-	o.Frontier.Policy, o.Order = frontier.Policy(c.Frontier), frontier.Order(c.Order)
+	o.Frontier.Policy, o.Order, o.Hosts.Admission = frontier.Policy(c.Frontier), frontier.Order(c.Order), c.Admission
 	if policy, whole := strings.CutSuffix(c.Frontier, "-whole"); policy == thesis {
 		o.Frontier.Policy, o.TaskURLs, o.Whole = frontier.PolicyHost, taskURLs, whole
 	}
-	o.Hosts.Admission, o.Hosts.MaxPages = c.Admission, c.HostPages
 	switch {
 	case len(c.Topic) > 0:
 		if o.Hosts.Admission.Topic, err = readTopic(c.Topic); err != nil {

@@ -13,7 +13,8 @@ import (
 func inForce(t *testing.T, flags *pflag.FlagSet, crawl *config.Crawl) string {
 	t.Helper()
 	var out strings.Builder
-	if err := config.PrintInForce(&out, flags, crawl, func(f *pflag.Flag) bool { return f.Name != "config" }); err != nil {
+	if err := config.PrintInForce(&out, flags, crawl,
+		func(f *pflag.Flag) bool { return f.Name != "config" }); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -63,7 +64,8 @@ func TestWhatFollowsFromOtherSettingsIsSaid(t *testing.T) {
 		"": visitedOnce,
 		"--scope=any": "obey: [] # default: nofollow too, as --scope any leads wherever strangers " +
 			"have put links",
-		"--continuous":                      "sitemaps: auto # default: on, as --continuous uses what they say of changes",
+		"--continuous": "sitemaps: auto # default: on, as --continuous uses what they " +
+			"say of changes",
 		"--continuous --sitemaps=off":       "sitemaps: off # flag",
 		"--mime=html":                       "requisites: all # default: none, as --mime html would not archive them",
 		"--mime=html --requisites=all":      "requisites: all # flag",

@@ -8,10 +8,9 @@ import (
 )
 
 func newConfigCommand() *cobra.Command {
-	var run config.Run
-	var crawl config.Crawl
+	run, crawl := new(config.Run), new(config.Crawl)
 	var set bool
-	flags := config.AllSettings(&run, &crawl)
+	flags := config.AllSettings(run, crawl)
 	cmd := &cobra.Command{
 		Use: "config [flags of any program]", Short: "Print the settings in force, and where each comes from",
 		Long: `Print the settings that henro, henro-master and henro-slave would run with here, and where each comes
@@ -26,7 +25,7 @@ itself.`,
 			if err := config.Recall(flags, flags.Lookup("dir").Value.String()); err != nil {
 				return err
 			}
-			return config.PrintInForce(cmd.OutOrStdout(), flags, &crawl,
+			return config.PrintInForce(cmd.OutOrStdout(), flags, crawl,
 				func(f *pflag.Flag) bool { return f.Name != "config" && (f.Changed || !set) })
 		},
 	}

@@ -186,8 +186,8 @@ func printFar(w io.Writer, found *reading.PageFound) error {
 // printPage explains a page in words.
 func printPage(w io.Writer, found *reading.PageFound) error {
 	p := &found.Page
-	fmt.Fprintf(w, "%s\nnumber    %d, a %s, %d links from a seed\n",
-		posted.Readable(p.URL), p.Number, found.Role, p.Depth)
+	fmt.Fprintln(w, posted.Readable(p.URL))
+	fmt.Fprintf(w, "number    %d, a %s, %d links from a seed\n", p.Number, found.Role, p.Depth)
 	switch {
 	case p.LastVisit.IsZero() && found.Place == store.InFresh.String():
 		fmt.Fprintf(w, "visited   never: it waits in the frontier, band %d", p.Band)
@@ -380,8 +380,8 @@ func (l *look) backup(cmd *cobra.Command, w io.Writer) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := io.Copy(w, backup)
-	return n, errors.Join(err, backup.Close())
+	defer backup.Close()
+	return io.Copy(w, backup)
 }
 
 func moment(t time.Time) string {
