@@ -201,8 +201,8 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 			Usage("--delay 0 is for hosts of your own: add --i-own-these-hosts or --allow-private, or give a delay")
 	case c.Contact == "" && !c.AllowPrivate.Any() && !c.follows:
 		return o, Usage("public hosts must be able to reach you: give --contact with a URL or a mail address")
-	case c.Depth < -1:
-		return o, Usage("--depth %d: want 0 or more, or -1 for no limit", c.Depth)
+	case c.Depth < -1 || c.Depth >= outlink.UnlimitedDepth:
+		return o, Usage("--depth %d: want 0 to %d, or -1 for no limit", c.Depth, outlink.UnlimitedDepth-1)
 	}
 	o.Fetch = proto.CloneOf(c.Fetch)
 	if err := errors.Join(checkContact(c.Contact), checkFetch(o.Fetch),
@@ -230,8 +230,6 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	case c.Again && c.Continuous:
 		return o, Usage("--again makes one round and ends, --continuous visits each page at its own time: " +
 			"give one of them")
-	case c.Depth >= outlink.UnlimitedDepth:
-		return o, Usage("--depth %d: want at most %d, or -1 for no limit", c.Depth, outlink.UnlimitedDepth-1)
 	case c.Every != 0 && !c.Again:
 		return o, Usage("--every %s is for rounds: add --again", (*revisit.Span)(&c.Every))
 	case c.Every != 0 && c.Every < time.Minute:
