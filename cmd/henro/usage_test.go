@@ -132,7 +132,7 @@ func TestBadInputIsOneLineThatSaysWhatToDoAndTouchesNothing(t *testing.T) {
 		{"requisites of no class", append(private, "--requisites", "x", "http://a.test/"), "image, style, script"},
 		{"a token that is not there", []string{"crawl", "--allow-private", "--token-file", "none", "http://a.test/"},
 			"--token-file"},
-		{"a depth that is too large", append(private, "--depth", "300", "http://a.test/"), "want at most 126, or -1"},
+		{"a depth that is too large", append(private, "--depth", "300", "http://a.test/"), "want 0 to 126, or -1"},
 		{"a depth that is no number", append(private, "--depth", "deep", "http://a.test/"),
 			`--depth "deep": want a number; henro crawl --help`},
 		{"fewer pages than none", append(private, "--pages", "-1", "http://a.test/"), `--pages "-1": want a number`},
