@@ -176,10 +176,21 @@ moment = lambda text: time.mktime(time.strptime(text[:19], '%Y-%m-%dT%H:%M:%S'))
 answers = {}
 for at, n, v in served:
     answers.setdefault((root(n), str(v)), []).append(at)
-delays = []
+delays, slow = [], {}
 for t, c in got:
     versions = re.findall(r'^\+.*version (\d+)', c['diff'], re.M)
-    delays += [t - at for v in versions for at in answers.get((c['url'], v), []) if moment(c['at']) <= at <= t][:1]
+    for at in [at for v in versions for at in answers.get((c['url'], v), []) if moment(c['at']) <= at <= t][:1]:
+        delays.append(t - at)
+        if t - at > 1.5:
+            slow.setdefault(max((k for k in killed if k[0] <= t), default=None), []).append((t, t - at))
+for kill, late in slow.items():
+    if kill:
+        at, name, led = kill
+        moved = [f'{m - at:.1f}' for m, _ in moves if at <= m <= at + 20]
+        print(f'{name}{" (it led)" if led else ""} was killed: {len(late)} changes took over 1.5 s, at most {max(d for _, d in late):.1f} s; they were '
+              f'read {late[0][0] - at:.1f} to {late[-1][0] - at:.1f} s after it; the reader moved after {moved} s')
+    else:
+        print(f'before any kill {len(late)} changes took over 1.5 s')
 delays.sort()
 holds('of each change it is known when its page was served', len(delays) == len(got))
 if delays:
