@@ -347,7 +347,8 @@ func (o *Options) draw(name, title, x string, values []float64, grid, then [3][3
 	}
 	for row, slaves := range slaveCounts {
 		if then != ([3][3]float64{}) {
-			c.Series = append(c.Series, chart.Series{Name: fmt.Sprintf("%d, thesis", slaves), X: values, Y: then[row][:]})
+			name := fmt.Sprintf("%d, thesis", slaves)
+			c.Series = append(c.Series, chart.Series{Name: name, X: values, Y: then[row][:]})
 		}
 	}
 	return o.write(name, &c)
