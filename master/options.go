@@ -82,14 +82,14 @@ func DefaultOptions() Options {
 		Dir: "crawl", Depth: 3, Scope: scope.DefaultOptions(),
 		Hosts: host.DefaultOptions(), Partition: partition.DefaultOptions(), Store: store.DefaultOptions(),
 		Frontier: frontier.DefaultOptions(), Order: frontier.OrderBreadth,
-		Unit: UnitHost, Fetch: DefaultFetchRules(),
+		Unit: UnitHost, Fetch: DefaultFetch(),
 		LeaseFor: time.Minute, LeaseMargin: 2 * time.Second, TickEvery: 250 * time.Millisecond,
 		StallAfter: 2 * time.Minute, StallLimit: time.Minute,
 	}
 }
 
-// DefaultFetchRules are the defaults of the flags.
-func DefaultFetchRules() *messages.FetchSettings {
+// DefaultFetch are the defaults of the flags.
+func DefaultFetch() *messages.FetchSettings {
 	return &messages.FetchSettings{
 		FetchTimeoutNs: int64(60 * time.Second), ConnectTimeoutNs: int64(10 * time.Second),
 		IdleTimeoutNs: int64(20 * time.Second),

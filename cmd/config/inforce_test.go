@@ -4,10 +4,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"henro/cmd/config"
+	"henro/master"
+	"henro/master/frontier"
 )
 
 func inForce(t *testing.T, flags *pflag.FlagSet, crawl *config.Crawl) string {
@@ -131,6 +134,43 @@ func TestSecretsInForceAreNotShown(t *testing.T) {
 	for _, secret := range []string{"one", "three", "four"} {
 		if strings.Contains(text, secret+"\"") || strings.Contains(text, ":"+secret) {
 			t.Errorf("%q is shown", secret)
+		}
+	}
+}
+
+// The crawl does what is said to follow.
+func TestWhatFollowsIsDone(t *testing.T) {
+	topic := write(t, "tea\n")
+	policy := func(p frontier.Policy) func(*master.Options) bool {
+		return func(o *master.Options) bool { return o.Frontier.Policy == p }
+	}
+	for given, does := range map[string]func(*master.Options) bool{
+		"": func(o *master.Options) bool {
+			return o.Hosts.Stop.MinBroken == 0 && !o.Hosts.Sitemaps
+		},
+		"--continuous": func(o *master.Options) bool {
+			return o.Hosts.Stop.MinBroken > 0 && o.Hosts.Sitemaps
+		},
+		"--stop-after=7": func(o *master.Options) bool { return o.Hosts.Stop.MinBroken == 7 },
+		"--scope=any":    func(o *master.Options) bool { return o.Hosts.Admission.ObeyNofollow },
+		"--scope=host":   func(o *master.Options) bool { return !o.Hosts.Admission.ObeyNofollow },
+		"--mime=html":    func(o *master.Options) bool { return o.Hosts.Admission.Requisites == 0 },
+		"--profile=archive": func(o *master.Options) bool {
+			return o.Hosts.Politeness.Floor >= time.Minute
+		},
+		"--delay=7s": func(o *master.Options) bool {
+			return o.Hosts.Politeness.Floor == 7*time.Second
+		},
+		"--topic=" + topic:         policy(frontier.PolicyRanked),
+		"--again --topic=" + topic: policy(frontier.PolicyHost),
+	} {
+		var crawl config.Crawl
+		flags := config.AllSettings(new(config.Run), &crawl)
+		if err := flags.Parse(append(strings.Fields(given), "--contact=you@example.org")); err != nil {
+			t.Fatal(err)
+		}
+		if o, err := crawl.Options(flags); err != nil || !does(&o) {
+			t.Errorf("%s: %+v, %v", given, o.Hosts, err)
 		}
 	}
 }
