@@ -97,7 +97,7 @@ var rooms = map[string]int{
 	"actors/collect/spool": 113,
 	"actors/reading/far":   148,
 	"cluster/peers":        36,
-	"cmd/feed/beside":      293,
+	"cmd/feed/beside":      307,
 	"cmd/proving":          160,
 	"cmd/replay/cdx":       813,
 	"cmd/replay/fields":    119,

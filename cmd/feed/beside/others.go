@@ -167,7 +167,7 @@ func (o *others) last(url string, before time.Time) (best *watch.Copy, err error
 		var asking sync.WaitGroup
 		for _, m := range silent {
 			asking.Go(func() {
-				told := o.ask(m, asked)
+				told := o.answer(m, asked)
 				mu.Lock()
 				defer mu.Unlock()
 				if told == nil {
@@ -187,6 +187,23 @@ func (o *others) last(url string, before time.Time) (best *watch.Copy, err error
 		for _, m := range left {
 			if time.Now().After(end) {
 				o.silent.Mute(m, muted)
+			}
+		}
+	}
+}
+
+// answer asks one, and waits until it answers or gossip shows that this start of it has ended: who was killed answers no
+// more, and its next start is asked at once. What still waits then ends with the patience of ask.
+func (o *others) answer(m cluster.Member, asked *messages.CaptureAsked) *messages.CaptureTold {
+	said := make(chan *messages.CaptureTold, 1)
+	go func() { said <- o.ask(m, asked) }()
+	for {
+		select {
+		case told := <-said:
+			return told
+		case <-time.After(between / 2):
+			if o.silent.Of(o.members())[m.Name].Boot != m.Boot {
+				return nil
 			}
 		}
 	}

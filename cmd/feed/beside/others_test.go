@@ -65,6 +65,30 @@ func TestTheLatestOfOthersIsFound(t *testing.T) {
 	})
 }
 
+// Nobody waits for the answer of a slave that was killed once its next start is there.
+func TestTheNextStartOfASlaveIsAskedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		killed := time.Now()
+		o := &others{ctx: t.Context(), members: func() []cluster.Member {
+			if time.Since(killed) < 1500*time.Millisecond {
+				return []cluster.Member{{Name: "a", Boot: "1", Role: cluster.Slave}}
+			}
+			return []cluster.Member{{Name: "a", Boot: "2", Role: cluster.Slave}}
+		}, ask: func(m cluster.Member, _ *messages.CaptureAsked) *messages.CaptureTold {
+			if m.Boot == "1" {
+				time.Sleep(patience)
+				return nil
+			}
+			return packed(t, 7)
+		}}
+		last, err := o.last("http://a.test/", killed)
+		if took := time.Since(killed); err != nil || last.At.Unix() != 7 || took > 1900*time.Millisecond {
+			t.Errorf("%+v, %v after %v", last, err, took)
+		}
+		time.Sleep(patience) // until the question to the killed one ends
+	})
+}
+
 func packed(t *testing.T, second int64) *messages.CaptureTold {
 	body, err := pack(fmt.Appendf(nil, "page %d", second))
 	if err != nil {
