@@ -192,8 +192,8 @@ func (o *others) last(url string, before time.Time) (best *watch.Copy, err error
 	}
 }
 
-// answer asks one, and waits until it answers or gossip shows that this start of it has ended: who was killed answers no
-// more, and its next start is asked at once. What still waits then ends with the patience of ask.
+// answer asks one, and waits until it answers or gossip shows that this start of it has ended: who was killed answers
+// no more, and its next start is asked at once. What still waits then ends with the patience of ask.
 func (o *others) answer(m cluster.Member, asked *messages.CaptureAsked) *messages.CaptureTold {
 	said := make(chan *messages.CaptureTold, 1)
 	go func() { said <- o.ask(m, asked) }()
