@@ -101,6 +101,7 @@ type binding struct {
 	items     []*bindItem
 	bytes     int
 	describes *Describe // who crawls from now on; nil: as before
+	ripe      time.Time // when the file that is open then must be finished; zero: never
 	err       error     // why items are not stored
 	shut      bool      // the files could not be opened
 }
@@ -185,8 +186,8 @@ func (a *Archivist) settle(ctx actor.Context) {
 	a.answer(ctx, b)
 	if b.err == nil {
 		a.resting = 0
-		if at := a.files.writer.Ripe(); !at.IsZero() {
-			a.group.By(ctx, at)
+		if !b.ripe.IsZero() {
+			a.group.By(ctx, b.ripe)
 		}
 		return
 	}

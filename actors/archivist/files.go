@@ -96,8 +96,11 @@ func (s *files) store(b *binding) (again error) {
 		s.describe(b.describes)
 	}
 	b.err = s.open()
-	s.ahead, b.shut = b.err == nil, s.writer == nil
-	if b.err != nil || len(b.items) == 0 && !s.writer.Full(0) {
+	if s.ahead, b.shut = b.err == nil, s.writer == nil; b.err != nil {
+		return nil
+	}
+	defer func() { b.ripe = s.writer.Ripe() }()
+	if len(b.items) == 0 && !s.writer.Full(0) {
 		return nil
 	}
 	s.broken = true // until it is known not to be
@@ -109,9 +112,7 @@ func (s *files) store(b *binding) (again error) {
 		}
 		return nil
 	}
-	if err := s.mend(); err != nil {
-		b.err = errors.Join(b.err, err)
-	}
+	b.err = errors.Join(b.err, s.mend())
 	return nil
 }
 

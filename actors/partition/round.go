@@ -47,9 +47,7 @@ func (r *round) visited(v *store.Visited) {
 	if !r.on || v.Page.LastVisit.IsZero() {
 		return
 	}
-	if v.Retry {
+	if delete(r.retrying, v.Page.URL); v.Retry {
 		r.retrying[v.Page.URL] = struct{}{}
-	} else {
-		delete(r.retrying, v.Page.URL)
 	}
 }
