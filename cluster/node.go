@@ -64,9 +64,7 @@ const (
 )
 
 func (o *Options) fill() error {
-	if o.Boot == "" {
-		o.Boot = NewBoot()
-	}
+	o.Boot = cmp.Or(o.Boot, NewBoot())
 	o.Protocol, o.Settle = cmp.Or(o.Protocol, 1), cmp.Or(o.Settle, DefaultSettle)
 	if o.Notify == nil {
 		o.Notify = func(Event) {}

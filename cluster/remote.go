@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -64,9 +65,7 @@ type Remote struct {
 // StartRemote begins to listen. It must come before any actor is spawned, since from now on the addresses of actors
 // bear the advertised address.
 func StartRemote(system *actor.ActorSystem, o RemoteOptions) (*Remote, error) {
-	if o.Logger == nil {
-		o.Logger = silent()
-	}
+	o.Logger = cmp.Or(o.Logger, silent())
 	host, port, err := splitAddress(o.Bind)
 	if err != nil {
 		return nil, fmt.Errorf("start remote: %w", err)

@@ -1,6 +1,7 @@
 package slave
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,9 +105,7 @@ func (o *Options) Validate() error {
 	if o.Connections < 1 || o.Connections > 100_000 {
 		return fmt.Errorf("connections %d: want 1 to 100000", o.Connections)
 	}
-	if o.Parsers == 0 {
-		o.Parsers = runtime.GOMAXPROCS(0)
-	}
+	o.Parsers = cmp.Or(o.Parsers, runtime.GOMAXPROCS(0))
 	for _, bound := range []struct {
 		name  string
 		value int

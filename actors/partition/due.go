@@ -85,5 +85,8 @@ func (p *Partition) readQueue(ctx actor.Context, host string, first, limit int) 
 	})
 	floor.Need(err, "read due pages of %s", host)
 	p.tellDue(ctx, read)
+	if p.due.waiting == 0 && len(p.round.retrying) > 0 {
+		p.carry(ctx, []any{&splitWanted{}}) // what the round waits for may be read then
+	}
 	return entries
 }

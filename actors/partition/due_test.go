@@ -147,3 +147,42 @@ func TestAPageIsInLineAtItsSecond(t *testing.T) {
 		}
 	})
 }
+
+// What a round waits for alone comes at its second, whatever lies in the slots before, and however often it is tried
+// again; so the round does not take minutes.
+func TestARoundDoesNotWaitForSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		state := openState(t, 1)
+		defer state.Close()
+		system := actortest.System(t)
+		around := actortest.NewProbe(t, system, "around")
+		options := partition.DefaultOptions()
+		options.Rounds = true
+		partition := around.Spawn(t, partition.Props(options, partition.Steering{}, state, 0, around.PID, around.PID,
+			actortest.Log()), "partition")
+		around.Tell(partition, &protocol.WaitingHostsAsked{})
+		begun := time.Now()
+		page := store.Page{URL: hostNumber(1) + "/", Number: 1, Status: 200, LastVisit: begun.Add(-time.Hour),
+			Next: begun.Add(100 * 24 * time.Hour)}
+		around.Tell(partition, &protocol.Write{Urgent: true, Visits: []store.Visited{{Page: page}}})
+		around.Tell(partition, &protocol.RoundBegun{At: begun})
+		for tried := range 10 {
+			actortest.Pass(4 * time.Second)
+			around.Take()
+			around.Tell(partition, &protocol.PagesAsked{Host: hostNumber(1), Limit: 1, Due: 100})
+			loaded := actortest.TakeOf[*protocol.PagesLoaded](around)
+			if len(loaded) != 1 || len(loaded[0].Due) != 1 {
+				t.Fatalf("tried %d times: %d answers, %+v", tried, len(loaded), loaded)
+			}
+			again := loaded[0].Due[0]
+			again.Page.Next = time.Now().Add(2 * time.Second)
+			around.Tell(partition, &protocol.Write{Urgent: true, Visits: []store.Visited{{Page: again.Page,
+				Position: again.Position, Retry: true}}})
+			actortest.Pass(time.Second)
+			around.Tell(partition, &protocol.PagesAsked{Host: hostNumber(1), Limit: 1, Due: 100})
+		}
+		if err := system.Root.PoisonFuture(partition).Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -501,7 +501,11 @@ func (p *Partition) settle(ctx actor.Context) {
 	if p.due.begun && !p.due.full {
 		next, err := p.disk.Pages.NextDue(p.due.after)
 		floor.Need(err, "read the next due time")
-		p.tellDue(ctx, &slotNext{next})
+		m := &slotNext{at: next}
+		if len(p.round.retrying) > 0 {
+			m.within = floor.Now().Add(dueForRound)
+		}
+		p.tellDue(ctx, m)
 	}
 }
 

@@ -20,6 +20,8 @@ const (
 	dueEarly = time.Minute
 	// pages that are to be visited now are put into the first slot not read: for them a slot is read so early at most
 	dueEarliest = 3 * time.Minute
+	// pages for which a round waits were put there, too: for them alone a slot is read so early
+	dueForRound = time.Hour
 )
 
 // dueQueues are the paper's short-term queue: for each host the positions of its due pages, first come first. Only
@@ -63,8 +65,9 @@ type (
 		after   store.Position
 		more    bool
 	}
-	// slotNext says, after a commit, when the next slot opens, or is to be split; zero: there is none.
-	slotNext struct{ at time.Time }
+	// slotNext says, after a commit, when the next slot opens, or is to be split; zero: there is none. It is read at
+	// once if nothing else waits, and it opens within a moment; zero: it is not.
+	slotNext struct{ at, within time.Time }
 	// queueRead says which of the first pages of a queue, as many as were read, are still due. The others leave it, and
 	// the first room that is made so has reading go on.
 	queueRead struct {
@@ -99,6 +102,10 @@ func (d *dueQueues) Updated(now time.Time, fact any) []any {
 	case *dueRead:
 		return d.take(m)
 	case *slotNext:
+		if d.waiting == 0 && m.at.After(d.until) && !m.at.After(m.within) {
+			d.until = m.at
+			return []any{&dueWanted{}}
+		}
 		return d.wait(now, m.at)
 	case *queueRead:
 		queue := d.queues[m.host]

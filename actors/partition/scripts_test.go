@@ -164,7 +164,11 @@ func (p *player) playLines(words []string) error {
 	case "again":
 		p.tellDue(&protocol.RoundBegun{})
 	case "next":
-		p.tellDue(&slotNext{moment(last)})
+		m := &slotNext{at: moment(last)}
+		if len(words) > 2 {
+			m.within = p.now.Add(dueForRound)
+		}
+		p.tellDue(m)
 	case "round":
 		p.round = round{on: len(words) > 1, begun: moment(last), retrying: map[string]struct{}{}}
 	case "due":

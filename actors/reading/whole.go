@@ -124,9 +124,7 @@ func (s *inspection) count(whole *Wholeness, page *store.Page, fn func(*PageMiss
 		if r.Missing == "" {
 			return
 		}
-		if lacks == nil {
-			lacks = &PageMissing{URL: page.URL}
-		}
+		lacks = cmp.Or(lacks, &PageMissing{URL: page.URL})
 		whole.Lacked++
 		whole.Reasons[r.Missing]++
 		if len(lacks.Missing) < requisitesListed {

@@ -1,6 +1,7 @@
 package robots
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -32,10 +33,7 @@ const (
 // to the safe side, in this order and no further than needed: the last sitemaps; the longest Allow patterns; then all
 // Allow patterns go and Disallow patterns are shortened, so that each covers more.
 func (r *Rules) MarshalBinary() ([]byte, error) {
-	if r == nil {
-		r = AllowAll()
-	}
-	s := r.shrink(MaxMarshalled)
+	s := cmp.Or(r, AllowAll()).shrink(MaxMarshalled)
 	b := make([]byte, 0, s.size())
 	flags := byte(s.kind)
 	if s.cut {

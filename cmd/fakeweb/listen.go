@@ -1,6 +1,7 @@
 package fakeweb
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -32,9 +33,7 @@ type Listening struct {
 // Listen serves the web on real addresses until Close of the web or of what it returns, or until the context ends.
 // Clients that begin with TLS are answered in TLS, on the same port.
 func (w *Web) Listen(ctx context.Context, o ListenOptions) (*Listening, error) {
-	if o.Addresses == 0 {
-		o.Addresses = 1
-	}
+	o.Addresses = cmp.Or(o.Addresses, 1)
 	if o.First.IsValid() && !o.First.Is4() {
 		return nil, fmt.Errorf("%w: %s is not an IPv4 address", ErrOptions, o.First)
 	}

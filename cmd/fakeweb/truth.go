@@ -1,6 +1,7 @@
 package fakeweb
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -203,9 +204,7 @@ func (w *Web) Reachable(c Crawl) (*Truth, error) {
 	if c.At.IsZero() {
 		c.At = time.Now()
 	}
-	if c.Limit == 0 {
-		c.Limit = 10_000_000
-	}
+	c.Limit = cmp.Or(c.Limit, 10_000_000)
 	t := &Truth{Fetched: map[string]int{}, Denied: map[string]int{}}
 	hosts, domains := map[string]bool{}, map[string]bool{}
 	depths := map[string]int{} // least depth at which a URL in scope was met, within the depth or not
