@@ -44,7 +44,9 @@ const (
 // When actors of other processes are spoken to, cluster.StartRemote comes before the first spawn.
 func NewSystem(name string, entry *logrus.Entry, o SystemOptions) *actor.ActorSystem {
 	log := entry.WithField("node", name)
-	o.Tracer = cmp.Or(o.Tracer, NewTracer(TracerOptions{Node: name}))
+	if o.Tracer == nil {
+		o.Tracer = NewTracer(TracerOptions{Node: name})
+	}
 	o.Counts = cmp.Or(o.Counts, new(Counts))
 	slogger := slog.New(&bridge{log: log.WithField("lib", "protoactor")})
 	system := actor.NewActorSystem(

@@ -65,13 +65,7 @@ const maxFollowers = 63
 
 // NewTracer returns a tracer for one system, to be handed to NewSystem.
 func NewTracer(o TracerOptions) *Tracer {
-	if o.Ring <= 0 {
-		o.Ring = 1024
-	}
-	if o.Followers <= 0 {
-		o.Followers = 16
-	}
-	o.Followers = min(o.Followers, maxFollowers)
+	o.Ring, o.Followers = cmp.Or(max(o.Ring, 0), 1024), min(cmp.Or(max(o.Followers, 0), 16), maxFollowers)
 	if o.About == nil {
 		o.About = About
 	}

@@ -1,10 +1,13 @@
 package partition_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
 
 	"henro/actors/actortest"
 	"henro/actors/partition"
@@ -12,19 +15,29 @@ import (
 	"henro/store"
 )
 
+// alone has a partition with a state of its own, whose Hosts and Master the test plays. end ends it.
+func alone(t *testing.T, o partition.Options) (around *actortest.Probe, pid *actor.PID, end func()) {
+	t.Helper()
+	state, system := openState(t, 1), actortest.System(t)
+	around = actortest.NewProbe(t, system, "around")
+	pid = around.Spawn(t, partition.Props(o, partition.Steering{}, state, 0, around.PID, around.PID,
+		actortest.Log()), "partition")
+	return around, pid, func() {
+		if err := errors.Join(system.Root.PoisonFuture(pid).Wait(), state.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Eight times as many pages fall due as may stand in line: the lines keep their bound, what is beyond waits in the time
 // queue, and as room appears every page comes to its host, once.
 func TestDuePagesBeyondTheBoundComeAsRoomAppears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hosts, pages, ahead, batch = 5, 1600, 1000, 1000 // batch: what is read at once
-		state := openState(t, 1)
-		defer state.Close()
-		system := actortest.System(t)
-		around := actortest.NewProbe(t, system, "around")
 		options := partition.DefaultOptions()
 		options.DueAhead = ahead
-		partition := around.Spawn(t, partition.Props(options, partition.Steering{}, state, 0, around.PID, around.PID,
-			actortest.Log()), "partition")
+		around, partition, end := alone(t, options)
+		defer end()
 
 		begun := time.Now()
 		for h := range hosts {
@@ -89,9 +102,6 @@ func TestDuePagesBeyondTheBoundComeAsRoomAppears(t *testing.T) {
 		if n := line(); len(seen) != hosts*pages || n != 0 {
 			t.Errorf("%d of %d pages came, %d still stand in line", len(seen), hosts*pages, n)
 		}
-		if err := system.Root.PoisonFuture(partition).Wait(); err != nil {
-			t.Error(err)
-		}
 	})
 }
 
@@ -101,12 +111,8 @@ func hostNumber(n int) string { return fmt.Sprintf("http://host%d.test", n) }
 // there at once.
 func TestAPageIsInLineAtItsSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		state := openState(t, 1)
-		defer state.Close()
-		system := actortest.System(t)
-		around := actortest.NewProbe(t, system, "around")
-		partition := around.Spawn(t, partition.Props(partition.DefaultOptions(), partition.Steering{}, state, 0,
-			around.PID, around.PID, actortest.Log()), "partition")
+		around, partition, end := alone(t, partition.DefaultOptions())
+		defer end()
 		around.Tell(partition, &protocol.WaitingHostsAsked{})
 		begun := time.Now()
 		page := func(n int, due time.Duration) store.Page {
@@ -142,9 +148,6 @@ func TestAPageIsInLineAtItsSecond(t *testing.T) {
 		if at := came[hostNumber(len(dues))]; at < asked || at > asked+6*time.Second {
 			t.Errorf("asked for after %v, in line after %v", asked, at)
 		}
-		if err := system.Root.PoisonFuture(partition).Wait(); err != nil {
-			t.Error(err)
-		}
 	})
 }
 
@@ -152,14 +155,10 @@ func TestAPageIsInLineAtItsSecond(t *testing.T) {
 // again; so the round does not take minutes.
 func TestARoundDoesNotWaitForSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		state := openState(t, 1)
-		defer state.Close()
-		system := actortest.System(t)
-		around := actortest.NewProbe(t, system, "around")
 		options := partition.DefaultOptions()
 		options.Rounds = true
-		partition := around.Spawn(t, partition.Props(options, partition.Steering{}, state, 0, around.PID, around.PID,
-			actortest.Log()), "partition")
+		around, partition, end := alone(t, options)
+		defer end()
 		around.Tell(partition, &protocol.WaitingHostsAsked{})
 		begun := time.Now()
 		page := store.Page{URL: hostNumber(1) + "/", Number: 1, Status: 200, LastVisit: begun.Add(-time.Hour),
@@ -180,9 +179,6 @@ func TestARoundDoesNotWaitForSlots(t *testing.T) {
 				Position: again.Position, Retry: true}}})
 			actortest.Pass(time.Second)
 			around.Tell(partition, &protocol.PagesAsked{Host: hostNumber(1), Limit: 1, Due: 100})
-		}
-		if err := system.Root.PoisonFuture(partition).Wait(); err != nil {
-			t.Error(err)
 		}
 	})
 }

@@ -74,7 +74,7 @@ const (
 
 // bounds are what measures may come to. A bound is only ever lowered.
 var bounds = map[string]int{
-	houseLines:                      70_199,
+	houseLines:                      70_195,
 	methods:                         30,
 	"fields of protocol.Write":      14,
 	"verbs that henro --help shows": 34,
@@ -95,7 +95,7 @@ var parsers = map[string]bool{"slave/links.Document": true}
 var rooms = map[string]int{
 	"actors/living":        1_376,
 	"actors/collect/spool": 113,
-	"actors/reading/far":   148,
+	"actors/reading/far":   147,
 	"cluster/peers":        36,
 	"cmd/feed/beside":      307,
 	"cmd/proving":          160,

@@ -73,7 +73,7 @@ func links(a *captures.Archive, q tables.Query, fn func(tables.Row) error) error
 		if q.URL != nil && l[1].Text != *q.URL || q.Host != nil && l[6].Text != *q.Host {
 			return nil
 		}
-		if _, is := slices.BinarySearch(old, place(edge.Value(9).Text, edge.Value(10).Int)); is {
+		if _, is := slices.BinarySearch(old, bucket.FingerprintAt(edge.Value(9).Text, edge.Value(10).Int)); is {
 			return nil
 		}
 		return fn(l)
@@ -95,15 +95,12 @@ func superseded(a *captures.Archive) (old []uint64, err error) {
 		if before, again := last[e.URL]; again {
 			old = append(old, before)
 		}
-		last[e.URL] = place(e.Filename, e.Offset)
+		last[e.URL] = bucket.FingerprintAt(e.Filename, e.Offset)
 		return true
 	})
 	slices.Sort(old)
 	return old, err
 }
-
-// place is a fingerprint of where a record is.
-func place(file string, offset int64) uint64 { return fingerprint.URL(fmt.Sprint(offset, " ", file)) }
 
 // mostCaptures bounds what is kept of the captures of a page: more than are shown.
 const mostCaptures = 1000

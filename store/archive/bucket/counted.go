@@ -24,16 +24,16 @@ type sums struct {
 	edged               uint64 // the same, of edges
 }
 
-// pageOf is the fingerprint of a page.
-func pageOf(url string, offset int64) uint64 {
-	return fingerprint.URL(strconv.FormatInt(offset, 10) + " " + url)
+// FingerprintAt is the fingerprint of what a file, or a URL, has at an offset.
+func FingerprintAt(of string, offset int64) uint64 {
+	return fingerprint.URL(strconv.FormatInt(offset, 10) + " " + of)
 }
 
 // page counts a record that pages has, by what its index says.
 func (c *checking) page(r *warc.Entry, e cdxj.Entry) {
 	if r.Type() == warc.Response && e.Status > 0 {
 		s := c.pages[e.Filename]
-		s.pages, s.captures = s.pages+1, s.captures+pageOf(e.URL, e.Offset)
+		s.pages, s.captures = s.pages+1, s.captures+FingerprintAt(e.URL, e.Offset)
 		c.pages[e.Filename] = s
 	}
 }
@@ -131,12 +131,12 @@ func countRows(path string, t *tables.Table, edge bool, got map[string]*sums) er
 			s = &sums{}
 			got[name] = s
 		}
-		one := pageOf(name, offset)
+		one := FingerprintAt(name, offset)
 		if edge {
 			s.edges, s.edged = s.edges+1, s.edged+one
 		} else {
 			n := row.Value(links).Int
-			s.pages, s.captures = s.pages+1, s.captures+pageOf(row.Value(url).Text, offset)
+			s.pages, s.captures = s.pages+1, s.captures+FingerprintAt(row.Value(url).Text, offset)
 			s.links, s.linked = s.links+n, s.linked+uint64(n)*one
 		}
 		return nil
