@@ -62,12 +62,22 @@ type link [8]tables.Value
 // Value returns the value in a column.
 func (l *link) Value(i int) tables.Value { return l[i] }
 
-func links(a *captures.Archive, q tables.Query, fn func(tables.Row) error) error {
-	old, err := superseded(a)
-	if err != nil {
-		return err
+// links shows those of a page from its record, at the cost of that alone, and otherwise those of all pages.
+func links(a *captures.Archive, q tables.Query, fn func(tables.Row) error) (err error) {
+	var of *cdxj.Entry
+	var old []uint64
+	if q.URL != nil {
+		if of, err = last(a, *q.URL); err != nil || of == nil {
+			return err
+		}
 	}
-	return a.Edges(func(edge tables.Row) error {
+	if of == nil || of.Length == 0 {
+		of = nil
+		if old, err = superseded(a); err != nil {
+			return err
+		}
+	}
+	return a.Edges(of, func(edge tables.Row) error {
 		l := &link{1: edge.Value(1), edge.Value(2), edge.Value(3), edge.Value(4), edge.Value(5), edge.Value(6),
 			edge.Value(7)}
 		if q.URL != nil && l[1].Text != *q.URL || q.Host != nil && l[6].Text != *q.Host {
@@ -78,6 +88,21 @@ func links(a *captures.Archive, q tables.Query, fn func(tables.Row) error) error
 		}
 		return fn(l)
 	})
+}
+
+// last is the last capture of a URL that is no revisit; nil: there is none.
+func last(a *captures.Archive, raw string) (found *cdxj.Entry, err error) {
+	u, bad := weburl.Parse(raw)
+	if bad != nil {
+		return nil, nil // no page has it
+	}
+	err = a.Captures(u, func(e cdxj.Entry) bool {
+		if method, _ := e.Asked(); method == "" && e.Mime != cdxj.Revisit && e.URL == raw {
+			found = &e
+		}
+		return true
+	})
+	return found, err
 }
 
 // superseded are the places of all captures that are no revisits and have a later one of their URL, sorted: eight bytes

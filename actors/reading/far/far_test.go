@@ -145,18 +145,44 @@ func TestLinksOfABucketAreThoseOfTheLastAnswer(t *testing.T) {
 		put(name+cdxj.Suffix, fmt.Appendf(nil, `%s 20260315000000 {"url": %q, "mime": %q, "status": "200", `+
 			`"offset": "0", "filename": "%s.warc.gz"}`+"\n", of[0], of[1], of[2], name))
 	}
-	var got []string
-	if is, err := far.In("s3://archive", find, func(what string) { t.Error(what) }, func(a *captures.Archive) error {
-		return tables.Links().Each(far.Tables(a), tables.All, func(row tables.Row) error {
-			got = append(got, row.Value(1).Text+" "+row.Value(2).Text)
-			return nil
-		})
-	}); !is || err != nil {
-		t.Fatal(is, err)
+	var read []string
+	counting := func(address string) (bucket.Where, error) {
+		where, err := find(address)
+		beside := *ofRecords
+		beside.Read = func(file io.ReadSeeker, name string, show func(edge bool, row tables.Row) error) error {
+			read = append(read, name)
+			return ofRecords.Read(file, name, show)
+		}
+		where.Beside = &beside
+		return where, err
 	}
-	slices.Sort(got)
-	want := []string{"http://example.com/0 a", "http://example.com/2 c"}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+	of := func(url string) tables.Query { return tables.Query{URL: &url} }
+	for _, c := range []struct {
+		q    tables.Query
+		want []string
+		read int // files: one where the index says which record it is
+	}{
+		{tables.All, []string{"http://example.com/0 a", "http://example.com/2 c"}, 6},
+		{of("http://example.com/0"), []string{"http://example.com/0 a"}, 1},
+		{of("http://example.com/1"), nil, 6}, // whose last answer is of unknown length
+		{of("http://example.com/2"), []string{"http://example.com/2 c"}, 1},
+		{of("http://example.com/3"), nil, 0},
+		{of("mailto:nobody"), nil, 0},
+	} {
+		var got []string
+		read = nil
+		if is, err := far.In("s3://archive", counting, func(what string) { t.Error(what) },
+			func(a *captures.Archive) error {
+				return tables.Links().Each(far.Tables(a), c.q, func(row tables.Row) error {
+					got = append(got, row.Value(1).Text+" "+row.Value(2).Text)
+					return nil
+				})
+			}); !is || err != nil {
+			t.Fatal(is, err)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, c.want) || len(read) != c.read {
+			t.Errorf("%+v: %q of %q, want %q of %d files", c.q, got, read, c.want, c.read)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -289,20 +290,32 @@ func ungathered(objects map[string]Object, has map[string]bool) (names []string)
 }
 
 // Edges shows the links of all pages, each once: a part has those of the files that it took in, and what has no file of
-// edges yet is read from its records. A row is valid until the next.
-func (a *Archive) Edges(show func(tables.Row) error) error {
+// edges yet is read from its records; or those of one capture, of which the length is known, from its record: the
+// offset in its rows is 0. A row is valid until the next.
+func (a *Archive) Edges(of *cdxj.Entry, show func(tables.Row) error) error {
 	a.mu.Lock()
 	x, objects := a.index, a.objects
 	a.mu.Unlock()
-	there, err := x.b.besides(context.Background())
-	if err != nil {
-		return err
-	}
 	edge := func(edge bool, row tables.Row) error {
 		if edge {
 			return show(row)
 		}
 		return nil
+	}
+	if of != nil {
+		o, there := objects[of.Filename]
+		if !there {
+			return fmt.Errorf("%v: %s: %w", x.b, of.Filename, fs.ErrNotExist)
+		}
+		record := io.NewSectionReader(x.b.File(o), of.Offset, of.Length)
+		if err := x.b.where.Beside.Read(record, of.Filename, edge); err != nil {
+			return fmt.Errorf("%v: %s: %w", x.b, of.Filename, err)
+		}
+		return nil
+	}
+	there, err := x.b.besides(context.Background())
+	if err != nil {
+		return err
 	}
 	kept, has := x.gathered(there)
 	for _, p := range kept {

@@ -68,5 +68,5 @@ func (a *Archive) AddToIndex(ctx context.Context) (bucket.Added, error) {
 	return done, err
 }
 
-// Edges shows the links of all pages of a bucket, as bucket.Beside has them.
-func (a *Archive) Edges(show func(tables.Row) error) error { return a.far.Edges(show) }
+// Edges shows the links of all pages of a bucket, or of a capture, as bucket.Archive.Edges has them.
+func (a *Archive) Edges(of *cdxj.Entry, fn func(tables.Row) error) error { return a.far.Edges(of, fn) }
