@@ -240,7 +240,7 @@ func (x *exchange) finish(ctx context.Context, err error) {
 	}
 	r.ResponseHead = b[x.headAt:x.bodyAt:x.bodyAt]
 	r.RawBody = b[x.bodyAt:x.bodyEnd:x.bodyEnd]
-	r.RetryAfter = retryAfter(r.Header.Get("Retry-After"), r.Header.Get("Date"), time.Now())
+	r.RetryAfter = RetryAfter(r.Header.Get("Retry-After"), r.Header.Get("Date"), time.Now())
 	x.payload()
 	x.decode(ctx)
 	r.share.shrink()

@@ -230,7 +230,7 @@ func TestRetryAfter(t *testing.T) {
 		// their clock is nine hours ahead
 		{"Mon, 01 Jan 2024 09:05:00 GMT", "Mon, 01 Jan 2024 09:00:00 GMT", 5 * time.Minute},
 	} {
-		if got := retryAfter(tt.value, tt.date, now); got != tt.want {
+		if got := RetryAfter(tt.value, tt.date, now); got != tt.want {
 			t.Errorf("%q: %v, want %v", tt.value, got, tt.want)
 		}
 	}
@@ -241,7 +241,7 @@ func FuzzRetryAfter(f *testing.F) {
 	f.Add("Mon, 01 Jan 2024 00:05:00 GMT", "Mon, 01 Jan 2024 09:00:00 GMT")
 	f.Add("9223372036854775807", "x")
 	f.Fuzz(func(t *testing.T, value, date string) {
-		if d := retryAfter(value, date, time.Unix(1e9, 0)); d < 0 || d > maxRetryAfter {
+		if d := RetryAfter(value, date, time.Unix(1e9, 0)); d < 0 || d > maxRetryAfter {
 			t.Fatal(d)
 		}
 	})

@@ -11,9 +11,9 @@ import (
 // host.
 const maxRetryAfter = 24 * time.Hour
 
-// retryAfter reads a Retry-After header (RFC 9110 10.2.3): seconds, or a date, which is measured from the server's own
+// RetryAfter reads a Retry-After header (RFC 9110 10.2.3): seconds, or a date, which is measured from the server's own
 // Date if it sent one, since its clock need not be ours. What cannot be read, or lies in the past, asks for nothing.
-func retryAfter(value, date string, now time.Time) time.Duration {
+func RetryAfter(value, date string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if value == "" {
 		return 0

@@ -6,13 +6,18 @@
 //
 // Only what was never visited is recalled: where a revisit is due, what was archived may have been counted already. So
 // nothing is recalled twice, nothing of a run that ended in order, and nothing that is older than a few minutes.
+//
+// An error is recalled like a page, with what is left of the rest that the host asked for: the host is observed as if
+// it had answered so now. That of a robots.txt is not: it is asked for until it comes, and may have been counted.
 package recall
 
 import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -48,14 +53,19 @@ const (
 
 // Book holds the last captures of the process before. Its methods may be called from any goroutine; a nil Book has
 // nothing.
+//
+// Which files that one had left open stands in a file of the archive, for a process that dies soon after its start: the
+// next finds them finished.
 type Book struct {
 	dir   string
+	left  string // the path of that file
 	most  int
 	log   *logrus.Entry
 	began time.Time
 	ready chan struct{} // closed once found is filled
 
 	mu    sync.Mutex // held while a capture is read: one at a time
+	files []string   // names of WARC files that were left open
 	found map[string]cdxj.Entry
 }
 
@@ -69,6 +79,7 @@ type Place struct {
 // there may be that no master has stored.
 func Of(o *archivist.Options, most int, log *logrus.Entry) *Book {
 	b := &Book{dir: o.Writer.Dir, most: most, log: log, began: time.Now(), ready: make(chan struct{})}
+	b.left = filepath.Join(b.dir, "."+o.Writer.Prefix+".left")
 	o.Recovered = b.fill
 	return b
 }
@@ -78,14 +89,21 @@ func (b *Book) fill(repaired []folder.Repaired) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var last []cdxj.Entry
+	before := len(b.files)
+	if b.found == nil {
+		b.files = b.leftBefore()
+	}
 	for _, r := range repaired {
-		if r.Err != nil || r.Path == "" { // or nothing was in it
-			continue
+		if r.Err == nil && r.Path != "" { // else nothing was in it
+			b.files = append(b.files, filepath.Base(r.Path))
 		}
-		if err := b.read(cdxj.Path(r.Path), &last); err != nil {
+	}
+	for _, name := range b.files[before:] {
+		if err := b.read(cdxj.Path(filepath.Join(b.dir, name)), &last); err != nil {
 			b.log.WithField("err", err).Warn(asksAgain)
 		}
 	}
+	b.note()
 	b.keep(&last)
 	if b.found == nil {
 		b.found = map[string]cdxj.Entry{}
@@ -98,6 +116,34 @@ func (b *Book) fill(repaired []folder.Repaired) {
 
 const asksAgain = "what was archived last cannot be read: its hosts are asked for it again"
 
+// leftBefore returns the files that processes before the last one had left open, as far as they may hold something.
+func (b *Book) leftBefore() (files []string) {
+	data, err := os.ReadFile(b.left)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b.log.WithField("err", err).Warn(asksAgain)
+	}
+	for name := range strings.FieldsSeq(string(data)) {
+		info, err := os.Stat(cdxj.Path(filepath.Join(b.dir, filepath.Base(name))))
+		if err == nil && b.began.Sub(info.ModTime()) <= within {
+			files = append(files, filepath.Base(name))
+		}
+	}
+	return files
+}
+
+// note writes down which files were left open.
+func (b *Book) note() {
+	var err error
+	if len(b.files) > 0 {
+		err = os.WriteFile(b.left, []byte(strings.Join(b.files, "\n")+"\n"), 0o600)
+	} else if err = os.Remove(b.left); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err != nil {
+		b.log.WithField("err", err).Warn("which files were left open is not noted: a process that dies soon asks again")
+	}
+}
+
 // read adds what an index lists that may be recalled.
 func (b *Book) read(path string, last *[]cdxj.Entry) error {
 	index, err := os.Open(path)
@@ -107,8 +153,7 @@ func (b *Book) read(path string, last *[]cdxj.Entry) error {
 	defer index.Close()
 	return cdxj.Each(index, cdxj.Parse, func(e cdxj.Entry) error {
 		method, _ := e.Asked()
-		fails := e.Status < 200 || e.Status >= 500 || e.Status == http.StatusTooManyRequests
-		if method != "" || fails || e.Field(cdxj.Truncated) != "" || e.Length > maxRecord ||
+		if method != "" || e.Status < 200 || e.Field(cdxj.Truncated) != "" || e.Length > maxRecord ||
 			b.began.Sub(e.At) > within {
 			return nil
 		}
@@ -142,7 +187,7 @@ func (b *Book) recall(ctx context.Context, v *walk.Visit) (*fetch.Response, *Pla
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e, known := b.found[v.URL.String()]
-	if !known {
+	if !known || v.File != nil && fails(e.Status) {
 		return nil, nil
 	}
 	delete(b.found, e.URL)
@@ -153,6 +198,9 @@ func (b *Book) recall(ctx context.Context, v *walk.Visit) (*fetch.Response, *Pla
 	}
 	return r, p
 }
+
+// fails reports that a host which answers so is to rest.
+func fails(status int) bool { return status >= 500 || status == http.StatusTooManyRequests }
 
 // filled waits until the book is, and reports whether it is.
 func (b *Book) filled(ctx context.Context) bool {
@@ -189,6 +237,7 @@ func (b *Book) response(url weburl.URL, e cdxj.Entry) (*fetch.Response, *Place, 
 	for _, f := range message.Header {
 		r.Header.Add(f.Name, f.Value)
 	}
+	r.RetryAfter = max(0, fetch.RetryAfter(r.Header.Get("Retry-After"), r.Header.Get("Date"), e.At)-time.Since(e.At))
 	body, err := captures.Uncoded(bytes.NewReader(payload), strings.Join(r.Header["Content-Encoding"], ","))
 	if err == nil {
 		r.Body, err = io.ReadAll(io.LimitReader(body, maxBody))
@@ -239,6 +288,6 @@ func (p *Place) Tell(v *messages.PageVisited, r *fetch.Response, scripts *render
 	scripts.Recalled(r.URL, r.Started, p.File, p.Offset)
 	if v != nil {
 		v.WarcFile, v.WarcOffset, v.WarcBytes = p.File, uint64(p.Offset), uint64(p.Length)
-		v.CapturedUnix, v.IdenticalBytes, v.Unasked = r.Started.Unix(), p.identical, true
+		v.CapturedUnix, v.IdenticalBytes, v.Unasked = r.Started.Unix(), p.identical, !fails(r.Status)
 	}
 }

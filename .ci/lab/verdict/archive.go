@@ -21,10 +21,11 @@ func NoneOpen(dir string) error {
 	return err
 }
 
-// readArchives reads every record of every file and every line of every index, and returns the URLs captured and how
-// many revisit records there are. Each of these must refer to a capture of its payload in one of the files.
-func readArchives(dirs []string) (archived map[string]bool, revisits int, err error) {
-	archived = map[string]bool{}
+// readArchives reads every record of every file and every line of every index, and returns how often each URL was
+// captured, and how many revisit records there are. Each of these must refer to a capture of its payload in one of the
+// files.
+func readArchives(dirs []string) (archived map[string]int, revisits int, err error) {
+	archived = map[string]int{}
 	held, referred := map[payload]bool{}, map[payload]string{}
 	var errs []error
 	for _, dir := range dirs {
@@ -58,7 +59,7 @@ func readArchives(dirs []string) (archived map[string]bool, revisits int, err er
 // payload is what a response holds and a revisit refers to.
 type payload struct{ url, at, digest string }
 
-func readArchive(name string, archived map[string]bool, seen func(*warc.Entry)) error {
+func readArchive(name string, archived map[string]int, seen func(*warc.Entry)) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return err
@@ -92,7 +93,7 @@ func readArchive(name string, archived map[string]bool, seen func(*warc.Entry)) 
 		if captures[entry.Offset] != entry.URL {
 			return fmt.Errorf("index: %s is not at %d", entry.URL, entry.Offset)
 		}
-		archived[entry.URL] = true
+		archived[entry.URL]++
 		delete(captures, entry.Offset)
 	}
 	if len(captures) > 0 {

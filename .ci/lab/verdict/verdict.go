@@ -36,11 +36,12 @@ var (
 )
 
 // Reasons are the reasons for fetching twice, in the order of a table.
-var Reasons = [...]string{answered, cutOff}
+var Reasons = [...]string{archived, answered, cutOff}
 
 const (
-	answered = "answered and not stored"
-	cutOff   = "cut off"
+	archived = "archived and not stored"
+	answered = "answered and not archived"
+	cutOff   = "cut off before the answer"
 )
 
 // Crawl is a crawl that has ended, with what was done to it and what is measured.
@@ -142,13 +143,14 @@ func (c *Crawl) Twice() (n int) {
 func (c *Crawl) Judge() error {
 	log := c.Web.Log()
 	slices.SortStableFunc(log, func(a, b fakeweb.Entry) int { return a.Start.Compare(b.Start) })
-	archived, revisits, err := readArchives(c.Archives)
+	captures, revisits, err := readArchives(c.Archives)
 	c.Revisits = revisits
-	return errors.Join(err, c.checkState(archived), c.checkPace(log), c.checkRepeats(log), c.checkResumed(log))
+	return errors.Join(err, c.checkState(captures), c.checkPace(log), c.checkRepeats(log, captures),
+		c.checkResumed(log))
 }
 
 // checkState compares the pages in the state with the truth, and looks each up in the archives.
-func (c *Crawl) checkState(archived map[string]bool) error {
+func (c *Crawl) checkState(captures map[string]int) error {
 	report, err := store.Check(c.State, func(_, _ uint64) {})
 	if err != nil {
 		return fmt.Errorf("check the state: %w", err)
@@ -189,7 +191,7 @@ func (c *Crawl) checkState(archived map[string]bool) error {
 		if _, ok := truth.Fetched[url]; !ok || n > 1 {
 			extra = append(extra, url)
 		}
-		if !archived[url] {
+		if captures[url] == 0 {
 			unarchived = append(unarchived, url)
 		}
 	}
@@ -306,8 +308,15 @@ func few(errs []error, what string) error {
 func clock(at time.Time) string { return at.Format("15:04:05.000") }
 
 // checkRepeats finds the reason for each request of what was asked for before; only what was done to the crawl is one.
-func (c *Crawl) checkRepeats(log []fakeweb.Entry) error {
+// Of the answers to a URL those were lost with a process that are in no archive.
+func (c *Crawl) checkRepeats(log []fakeweb.Entry, captures map[string]int) error {
 	c.Repeats = map[string]int{}
+	lost := map[string]int{}
+	for _, e := range log {
+		if !e.Aborted {
+			lost[e.URL()]++
+		}
+	}
 	last := map[string]fakeweb.Entry{}
 	var errs []error
 	for _, e := range log {
@@ -327,8 +336,11 @@ func (c *Crawl) checkRepeats(log []fakeweb.Entry) error {
 				ErrTwice, url, before.From, clock(before.Start), e.From, clock(e.Start)))
 		case before.Aborted:
 			c.Repeats[cutOff]++
-		default:
+		case lost[url] > captures[url]:
+			lost[url]--
 			c.Repeats[answered]++
+		default:
+			c.Repeats[archived]++
 		}
 	}
 	return few(errs, "were fetched twice")
