@@ -128,6 +128,8 @@ var rooms = map[string]int{
 	"store/proof/packed":   168,
 	"store/archive/bucket": 2_256,
 	"slave/graph":          211,
+
+	"store/archive/warc/short": 140,
 }
 
 // forEngineers are pages of docs that are not for users, beside those of docs/measured.

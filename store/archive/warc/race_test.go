@@ -1,5 +1,0 @@
-//go:build race
-
-package warc_test
-
-func init() { losesPooled = true }
