@@ -36,20 +36,13 @@ func (n *Node) Routes() []console.Route {
 			return n.Exclude(ctx, p.Host, on)
 		})
 	}
-	slaves := func(ctx context.Context) ([]lending.SlaveStatus, error) {
-		status, err := Ask[*Status](ctx, n, &StatusAsked{})
-		if err != nil {
-			return nil, err
-		}
-		return status.Slaves, nil
-	}
 	return []console.Route{
 		{Pattern: "GET /api/status", Serve: command(&StatusAsked{})},
 		{Pattern: "POST /api/pause", Serve: command(&Pause{})}, // answered when the leases are asked back, not yet back
 		{Pattern: "POST /api/resume", Serve: command(&Resume{})},
 		{Pattern: "POST /api/stop", Serve: command(&Stop{Why: Stopped})}, // the crawl ends, its state stays
 		{Pattern: "POST /api/seeds", Body: maxSeedBytes, Serve: n.postSeeds},
-		{Pattern: "GET /api/slaves", Serve: get(func(r *http.Request) (any, error) { return slaves(r.Context()) })},
+		{Pattern: "GET /api/slaves", Serve: get(func(r *http.Request) (any, error) { return n.Slaves(r.Context()) })},
 		{Pattern: "POST /api/slaves/drain", Serve: drain(true)},
 		{Pattern: "POST /api/slaves/resume", Serve: drain(false)},
 		{Pattern: "POST /api/hosts/exclude", Body: maxSeedBytes, Serve: exclude(true)},
@@ -77,9 +70,18 @@ func (n *Node) Routes() []console.Route {
 			return n.Reading().Report(r.Context(), time.Now())
 		})},
 		{Pattern: "GET /api/fetches", Serve: get(n.getFetches)},
-		{Pattern: "GET /api/changes", AtOnce: changefeed.AtOnce, Serve: changefeed.Serve(n.o.Dir, n.system, slaves)},
+		{Pattern: "GET /api/changes", AtOnce: changefeed.AtOnce, Serve: changefeed.Serve(n.o.Dir, n.system, n.Slaves)},
 		{Pattern: "GET /api/backup", AtOnce: 2, Serve: n.getBackup},
 	}
+}
+
+// Slaves are those that are there.
+func (n *Node) Slaves(ctx context.Context) ([]lending.SlaveStatus, error) {
+	status, err := Ask[*Status](ctx, n, &StatusAsked{})
+	if err != nil {
+		return nil, err
+	}
+	return status.Slaves, nil
 }
 
 // Ready says why the master cannot do its work: it does not answer, or nothing can be stored. nil: it can.

@@ -2869,6 +2869,197 @@ func (x *CaptureTold) GetRecord() []byte {
 	return nil
 }
 
+// PicturesAsked asks a slave for the pictures of a page that lie with it, or for one of them.
+type PicturesAsked struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Url           string                 `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
+	Width         int32                  `protobuf:"varint,2,opt,name=width,proto3" json:"width,omitempty"`                 // of the one that is asked for, in CSS pixels
+	AtUnix        int64                  `protobuf:"varint,3,opt,name=at_unix,json=atUnix,proto3" json:"at_unix,omitempty"` // its moment; 0: which there are
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PicturesAsked) Reset() {
+	*x = PicturesAsked{}
+	mi := &file_messages_wire_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PicturesAsked) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PicturesAsked) ProtoMessage() {}
+
+func (x *PicturesAsked) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PicturesAsked.ProtoReflect.Descriptor instead.
+func (*PicturesAsked) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *PicturesAsked) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *PicturesAsked) GetWidth() int32 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *PicturesAsked) GetAtUnix() int64 {
+	if x != nil {
+		return x.AtUnix
+	}
+	return 0
+}
+
+// PicturesTold answers PicturesAsked.
+type PicturesTold struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Pictures      []*Picture             `protobuf:"bytes,1,rep,name=pictures,proto3" json:"pictures,omitempty"` // the latest of each width
+	Type          string                 `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`         // of the one that was asked for, as of HTTP
+	Body          []byte                 `protobuf:"bytes,3,opt,name=body,proto3" json:"body,omitempty"`
+	Failed        string                 `protobuf:"bytes,4,opt,name=failed,proto3" json:"failed,omitempty"` // why it cannot be handed out
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PicturesTold) Reset() {
+	*x = PicturesTold{}
+	mi := &file_messages_wire_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PicturesTold) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PicturesTold) ProtoMessage() {}
+
+func (x *PicturesTold) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PicturesTold.ProtoReflect.Descriptor instead.
+func (*PicturesTold) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *PicturesTold) GetPictures() []*Picture {
+	if x != nil {
+		return x.Pictures
+	}
+	return nil
+}
+
+func (x *PicturesTold) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *PicturesTold) GetBody() []byte {
+	if x != nil {
+		return x.Body
+	}
+	return nil
+}
+
+func (x *PicturesTold) GetFailed() string {
+	if x != nil {
+		return x.Failed
+	}
+	return ""
+}
+
+// Picture is one that a browser took of a page.
+type Picture struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Width         int32                  `protobuf:"varint,1,opt,name=width,proto3" json:"width,omitempty"`
+	AtUnix        int64                  `protobuf:"varint,2,opt,name=at_unix,json=atUnix,proto3" json:"at_unix,omitempty"`
+	Digest        string                 `protobuf:"bytes,3,opt,name=digest,proto3" json:"digest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Picture) Reset() {
+	*x = Picture{}
+	mi := &file_messages_wire_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Picture) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Picture) ProtoMessage() {}
+
+func (x *Picture) ProtoReflect() protoreflect.Message {
+	mi := &file_messages_wire_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Picture.ProtoReflect.Descriptor instead.
+func (*Picture) Descriptor() ([]byte, []int) {
+	return file_messages_wire_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *Picture) GetWidth() int32 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *Picture) GetAtUnix() int64 {
+	if x != nil {
+		return x.AtUnix
+	}
+	return 0
+}
+
+func (x *Picture) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
 // TaskRefused says that a HostTask was not taken on (too late, draining).
 type TaskRefused struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2882,7 +3073,7 @@ type TaskRefused struct {
 
 func (x *TaskRefused) Reset() {
 	*x = TaskRefused{}
-	mi := &file_messages_wire_proto_msgTypes[26]
+	mi := &file_messages_wire_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2894,7 +3085,7 @@ func (x *TaskRefused) String() string {
 func (*TaskRefused) ProtoMessage() {}
 
 func (x *TaskRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[26]
+	mi := &file_messages_wire_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2907,7 +3098,7 @@ func (x *TaskRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskRefused.ProtoReflect.Descriptor instead.
 func (*TaskRefused) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{26}
+	return file_messages_wire_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *TaskRefused) GetSlave() string {
@@ -2948,7 +3139,7 @@ type Greeting struct {
 
 func (x *Greeting) Reset() {
 	*x = Greeting{}
-	mi := &file_messages_wire_proto_msgTypes[27]
+	mi := &file_messages_wire_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2960,7 +3151,7 @@ func (x *Greeting) String() string {
 func (*Greeting) ProtoMessage() {}
 
 func (x *Greeting) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[27]
+	mi := &file_messages_wire_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2973,7 +3164,7 @@ func (x *Greeting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeting.ProtoReflect.Descriptor instead.
 func (*Greeting) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{27}
+	return file_messages_wire_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Greeting) GetNode() string {
@@ -2993,7 +3184,7 @@ type Greeted struct {
 
 func (x *Greeted) Reset() {
 	*x = Greeted{}
-	mi := &file_messages_wire_proto_msgTypes[28]
+	mi := &file_messages_wire_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3005,7 +3196,7 @@ func (x *Greeted) String() string {
 func (*Greeted) ProtoMessage() {}
 
 func (x *Greeted) ProtoReflect() protoreflect.Message {
-	mi := &file_messages_wire_proto_msgTypes[28]
+	mi := &file_messages_wire_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3018,7 +3209,7 @@ func (x *Greeted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeted.ProtoReflect.Descriptor instead.
 func (*Greeted) Descriptor() ([]byte, []int) {
-	return file_messages_wire_proto_rawDescGZIP(), []int{28}
+	return file_messages_wire_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Greeted) GetUnixMs() int64 {
@@ -3311,7 +3502,20 @@ const file_messages_wire_proto_rawDesc = "" +
 	"\x06status\x18\x03 \x01(\x05R\x06status\x12\x1a\n" +
 	"\blocation\x18\x04 \x01(\tR\blocation\x12\x12\n" +
 	"\x04body\x18\x05 \x01(\fR\x04body\x12\x16\n" +
-	"\x06record\x18\x06 \x01(\fR\x06record\"a\n" +
+	"\x06record\x18\x06 \x01(\fR\x06record\"P\n" +
+	"\rPicturesAsked\x12\x10\n" +
+	"\x03url\x18\x01 \x01(\tR\x03url\x12\x14\n" +
+	"\x05width\x18\x02 \x01(\x05R\x05width\x12\x17\n" +
+	"\aat_unix\x18\x03 \x01(\x03R\x06atUnix\"z\n" +
+	"\fPicturesTold\x12*\n" +
+	"\bpictures\x18\x01 \x03(\v2\x0e.henro.PictureR\bpictures\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12\x12\n" +
+	"\x04body\x18\x03 \x01(\fR\x04body\x12\x16\n" +
+	"\x06failed\x18\x04 \x01(\tR\x06failed\"P\n" +
+	"\aPicture\x12\x14\n" +
+	"\x05width\x18\x01 \x01(\x05R\x05width\x12\x17\n" +
+	"\aat_unix\x18\x02 \x01(\x03R\x06atUnix\x12\x16\n" +
+	"\x06digest\x18\x03 \x01(\tR\x06digest\"a\n" +
 	"\vTaskRefused\x12\x14\n" +
 	"\x05slave\x18\x01 \x01(\tR\x05slave\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\tR\x04boot\x12\x14\n" +
@@ -3358,7 +3562,7 @@ func file_messages_wire_proto_rawDescGZIP() []byte {
 }
 
 var file_messages_wire_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_messages_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_messages_wire_proto_goTypes = []any{
 	(Reason)(0),             // 0: henro.Reason
 	(*SlaveRegistered)(nil), // 1: henro.SlaveRegistered
@@ -3387,9 +3591,12 @@ var file_messages_wire_proto_goTypes = []any{
 	(*ChangeLearnt)(nil),    // 24: henro.ChangeLearnt
 	(*CaptureAsked)(nil),    // 25: henro.CaptureAsked
 	(*CaptureTold)(nil),     // 26: henro.CaptureTold
-	(*TaskRefused)(nil),     // 27: henro.TaskRefused
-	(*Greeting)(nil),        // 28: henro.Greeting
-	(*Greeted)(nil),         // 29: henro.Greeted
+	(*PicturesAsked)(nil),   // 27: henro.PicturesAsked
+	(*PicturesTold)(nil),    // 28: henro.PicturesTold
+	(*Picture)(nil),         // 29: henro.Picture
+	(*TaskRefused)(nil),     // 30: henro.TaskRefused
+	(*Greeting)(nil),        // 31: henro.Greeting
+	(*Greeted)(nil),         // 32: henro.Greeted
 }
 var file_messages_wire_proto_depIdxs = []int32{
 	4,  // 0: henro.SlaveWelcomed.fetch:type_name -> henro.FetchSettings
@@ -3406,11 +3613,12 @@ var file_messages_wire_proto_depIdxs = []int32{
 	0,  // 11: henro.PageVisited.reason:type_name -> henro.Reason
 	14, // 12: henro.PageVisited.links:type_name -> henro.LinkSet
 	0,  // 13: henro.RulesVisited.reason:type_name -> henro.Reason
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	29, // 14: henro.PicturesTold.pictures:type_name -> henro.Picture
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_messages_wire_proto_init() }
@@ -3424,7 +3632,7 @@ func file_messages_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_messages_wire_proto_rawDesc), len(file_messages_wire_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   29,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -20,6 +20,7 @@ import (
 	"henro/cmd/config"
 	"henro/cmd/feed/beside"
 	"henro/cmd/service"
+	"henro/master/pictures"
 	"henro/slave"
 	"henro/slave/render/lenders"
 )
@@ -138,7 +139,7 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	o.Others, o.Noise = others, changes.Noise
 	pid, joined, err := peers.Enlist(system, o, func() error {
 		_, err := floor.StartTracing(system, telemetry.Tracer)
-		return errors.Join(err, changes.Start(system, dir, sender != nil, log))
+		return errors.Join(err, changes.Start(system, dir, sender != nil, log), pictures.Start(system, dir))
 	}, log)
 	if err != nil {
 		return err

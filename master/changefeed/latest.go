@@ -54,7 +54,9 @@ const learning = 15 * time.Second
 // Teach has the slave that found a change learn that it is noise, or that it is news. An error says in English why it
 // was not learnt.
 func (l *Latest) Teach(ctx context.Context, id string, noise bool) error {
-	found, err := l.stream.slaves(ctx)
+	soon, end := context.WithTimeout(ctx, patience)
+	found, err := l.stream.slaves(soon)
+	end()
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,12 @@ func TestTheLifeOfAPageHasItsCaptures(t *testing.T) {
 			Status: 200, Digest: c.digest, Mime: c.mime, Offset: int64(i), Length: 1000, Filename: "h.warc.gz"}
 		index = e.Append(index)
 	}
+	for day, digest := range []string{"A", "B", "B"} {
+		e := cdxj.Entry{URL: "urn:view:" + page.String(), At: time.Date(2030, 3, 2+day, 12, 0, 9, 0, time.UTC),
+			Key: "urn:view:" + page.String(), Digest: digest, Mime: "image/png", Filename: "h.warc.gz",
+			Offset: int64(10 + day)}
+		index = e.Append(index)
+	}
 	note := filepath.Join(warc, ReplayNote)
 	write := func(path string, text []byte) {
 		t.Helper()
@@ -71,7 +77,11 @@ func TestTheLifeOfAPageHasItsCaptures(t *testing.T) {
 		if got, want := strings.Join(said, " "), "unchanged changed unchanged first"; got != want {
 			t.Errorf("%s: changes %q, want %q", c.says, got, want)
 		}
-		if got := doc.Find(".captures .brought").Text(); got != "Salt costs 12 €" {
+		if looks := doc.Find(".captures .brought .look"); looks.Length() != 1 || looks.Find("img").Length() != 4 ||
+			!strings.Contains(looks.Find("summary").Text(), "1280") {
+			t.Errorf("%s: how it looked: %q", c.says, looks.Text())
+		}
+		if got := doc.Find(".captures .brought").First().Text(); got != "Salt costs 12 €" {
 			t.Errorf("%s: the versions brought %q", c.says, got)
 		}
 		if link, _ := doc.Find(".captures tbody a").First().Attr("href"); link != c.link {

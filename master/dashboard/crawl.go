@@ -10,6 +10,7 @@ import (
 	"henro/master"
 	"henro/master/changefeed"
 	"henro/master/lending"
+	"henro/master/pictures"
 )
 
 // Crawl is what a dashboard shows and steers.
@@ -20,6 +21,7 @@ type Crawl interface {
 	// the end of the log of a slave, oldest line first; console.ErrNoNode: no node has the name
 	Log(ctx context.Context, slave string) ([]console.Line, error)
 	Changes() *changefeed.Latest  // of this crawl and its slaves
+	Pictures() *pictures.Album    // likewise
 	Actors(limit int) []floor.Row // of this process, the longest mailbox first
 	Kinds() []floor.KindRow       // of this process
 
@@ -42,16 +44,9 @@ type node interface {
 
 // Of is the crawl of a master; the tracer looks into the mailboxes of its process.
 func Of(node *master.Node, tracer *floor.Tracer) Crawl {
-	r := &running{node: node, master: node, tracer: tracer}
-	r.latest = changefeed.NewLatest(node.Options().Dir, node.Traces().System,
-		func(ctx context.Context) ([]lending.SlaveStatus, error) {
-			status, err := r.Status(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return status.Slaves, nil
-		})
-	return r
+	dir, system := node.Options().Dir, node.Traces().System
+	return &running{node: node, master: node, tracer: tracer, latest: changefeed.NewLatest(dir, system, node.Slaves),
+		album: pictures.New(dir, system, node.Slaves)}
 }
 
 type running struct {
@@ -59,9 +54,11 @@ type running struct {
 	master *master.Node
 	tracer *floor.Tracer
 	latest *changefeed.Latest
+	album  *pictures.Album
 }
 
 func (r *running) Changes() *changefeed.Latest { return r.latest }
+func (r *running) Pictures() *pictures.Album   { return r.album }
 
 func (r *running) Log(ctx context.Context, slave string) ([]console.Line, error) {
 	return r.master.Traces().Log(ctx, slave, logShown)

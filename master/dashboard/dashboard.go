@@ -113,6 +113,7 @@ func (d *Dashboard) Routes() []console.Route {
 		{Pattern: "GET /events", Serve: d.stream},
 		{Pattern: "GET /preferences", Serve: d.prefer},
 		{Pattern: "GET /static/{version}/{name}", Serve: serveStatic},
+		d.crawl.Pictures().Route(),
 		{Pattern: "POST /do/{what}", Body: maxForm, Serve: d.do},
 	}
 	for _, v := range views {

@@ -28,6 +28,7 @@ import (
 	"henro/master"
 	"henro/master/changefeed"
 	"henro/master/lending"
+	"henro/master/pictures"
 	"henro/master/watchlist"
 	"henro/messages"
 	"henro/messages/speech"
@@ -76,6 +77,10 @@ func (f *fakeCrawl) Reading() *reading.Crawl {
 func (f *fakeCrawl) Changes() *changefeed.Latest {
 	none := func(context.Context) ([]lending.SlaveStatus, error) { return nil, nil }
 	return changefeed.NewLatest(f.dir, nil, none)
+}
+func (f *fakeCrawl) Pictures() *pictures.Album {
+	none := func(context.Context) ([]lending.SlaveStatus, error) { return nil, nil }
+	return pictures.New(f.dir, nil, none)
 }
 func (f *fakeCrawl) Kinds() []floor.KindRow {
 	return []floor.KindRow{{Kind: "host", Actors: 2, Queue: 3, Longest: 3, Taken: 9}}

@@ -16,6 +16,7 @@ import (
 	"henro/actors/robots"
 	"henro/actors/stoplist"
 	"henro/master/lending"
+	"henro/master/pictures"
 	"henro/messages/speech"
 	"henro/store"
 	"henro/store/consensus"
@@ -276,6 +277,7 @@ type lifeView struct {
 	GivenUp bool
 	Replay  string // where the archive is shown; empty: nowhere
 	Changes []changes.Change
+	Looks   *pictures.View
 }
 
 func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
@@ -296,6 +298,9 @@ func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
 			return nil, err
 		}
 		v.Replay, v.Changes = replayAt(r, d.crawl.Options().Dir), d.crawl.Changes().Get(r.Context())
+		if v.Looks, err = d.crawl.Pictures().Of(r.Context(), v.URL, found.Captures, v.Changes); err != nil {
+			return nil, err
+		}
 		depth = int(found.Page.Depth)
 		v.GivenUp = found.Page.Flags&store.Dropped != 0
 		v.Late = !found.Page.Next.IsZero() && found.Page.Next.Before(p.Now)

@@ -29,14 +29,8 @@ type view struct {
 
 // views are all pages. A host and a page of the web are reached from the hosts.
 var views = []*view{
-	{
-		"now",
-		"/{$}",
-		"now",
-		[]string{"state", "idle", "ahead", "figures", "totals", "errors", "slaves", "mailboxes"},
-		time.Second,
-		(*Dashboard).now,
-	},
+	{"now", "/{$}", "now", []string{"state", "idle", "ahead", "figures", "totals", "errors", "slaves", "mailboxes"},
+		time.Second, (*Dashboard).now},
 	{"hosts", "/hosts", "hosts", []string{"state", "rows"}, 3 * time.Second, (*Dashboard).hostList},
 	{"host", "/host", "hosts", []string{"state", "facts"}, 2 * time.Second, (*Dashboard).host},
 	{"page", "/page", "page", []string{"state", "facts"}, 2 * time.Second, (*Dashboard).page},
@@ -212,8 +206,7 @@ func functions(w *words) template.FuncMap {
 	return template.FuncMap{
 		"t": w.t, "say": w.say, "lang": func() string { return w.code }, "word": w.word,
 		"n": n, "size": size, "span": w.span, "seconds": w.seconds, "clock": w.clock, "relative": w.relative,
-		"ails":      w.ails,
-		"stamp":     w.stamp,
+		"ails": w.ails, "stamp": w.stamp,
 		"percent":   func(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) },
 		"iso":       func(at time.Time) string { return at.UTC().Format(time.RFC3339) },
 		"errorpath": errorPath, "failedpath": failedPath, "logpath": logPath,
@@ -222,8 +215,7 @@ func functions(w *words) template.FuncMap {
 		"otherlang": func() string { return map[string]string{"en": "ja", "ja": "en"}[w.code] },
 		"split":     splitURL,
 		"tabs":      func() []tab { return tabs },
-		"silent":    silentFor(w),
-		"words":     w.terms, "about": w.about,
+		"silent":    silentFor(w), "words": w.terms, "about": w.about,
 		"version": func() string { return version },
 		"rows":    brought.Rows, "brought": brought.By,
 		"sha1": func(digest [20]byte) string { return base32.StdEncoding.EncodeToString(digest[:]) },

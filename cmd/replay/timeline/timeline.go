@@ -14,6 +14,7 @@ import (
 	"henro/store/archive/cdxj"
 	"henro/store/report/brought"
 	"henro/store/report/changes"
+	"henro/store/report/looks"
 )
 
 // Bounds of one timeline.
@@ -43,7 +44,7 @@ type Version struct {
 	First   bool          // there is no capture before it
 	Brought []brought.Row // the text that went and came; none: it is as before, or cannot be compared
 	Cut     bool          // there is more
-	Looks   []Look        // where a browser took pictures, and it looked otherwise
+	Looks   []looks.Look  // where a browser took pictures, and it looked otherwise
 
 	entry, before cdxj.Entry
 }

@@ -97,8 +97,8 @@ func TestAVersionHasPicturesBeforeAndAfter(t *testing.T) {
 	got := ""
 	for _, v := range l.Versions {
 		for _, look := range v.Looks {
-			_, before, _ := show(look.Before.Path)
-			_, after, h := show(look.After.Path)
+			_, before, _ := show(look.Before.Path())
+			_, after, h := show(look.After.Path())
 			got += fmt.Sprintf("%d: %d %s %s\n", v.At.Day(), look.Width, before, after)
 			if h.Get("Content-Type") != "image/png" || h.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%v", h)
@@ -108,8 +108,9 @@ func TestAVersionHasPicturesBeforeAndAfter(t *testing.T) {
 	if want := "4: 1280 c f\n4: 390 e h\n3: 1280 b c\n2: 390 d e\n"; got != want {
 		t.Errorf("pictures:\n%swant\n%s", got, want)
 	}
-	for _, path := range []string{"?of=urn:view:" + page + "&at=20260303120200", "?of=" + page + "&at=20260301120000",
-		"?of=urn:thumbnail:" + page + "&at=20260303120300", "?of=urn:view:" + page + "&at=2", "", "?of=%00&at=%ff"} {
+	for _, path := range []string{"?width=1280&url=" + page + "&at=20260303120200",
+		"?url=" + page + "&at=20260301120000", "?width=640&url=" + page + "&at=20260303120300",
+		"?width=1280&url=" + page + "&at=2", "", "?width=1280&url=%00&at=%ff"} {
 		if status, text, _ := show(PicturePath + path); status != 0 {
 			t.Errorf("%s: %d %s", path, status, text)
 		}

@@ -17,7 +17,9 @@
 		if (busy(element)) { pending.set(id, html); return; }
 		pending.delete(id);
 		const left = element.firstElementChild && element.firstElementChild.scrollLeft;
+		const opened = [...element.querySelectorAll("details[id][open]")].map(details => details.id);
 		element.innerHTML = html; // escaped by the server; the policy of the page runs no script in it
+		for (const id of opened) { const details = document.getElementById(id); if (details) details.open = true; }
 		if (left) element.firstElementChild.scrollLeft = left;
 	}
 	function settle() { for (const [id, html] of [...pending]) replace(id, html); }

@@ -21,6 +21,14 @@ const recallFiles = 512
 // the latest first. more says that there are earlier ones, or that these were not looked for. A folder that is not
 // there holds none.
 func Recall(dir string, url weburl.URL, most int) (latest []Entry, more bool, err error) {
+	return Latest(dir, url.IndexKey(), func(e *Entry) bool {
+		u, err := weburl.Parse(e.URL)
+		return err == nil && u == url // others share the key
+	}, most)
+}
+
+// Latest is Recall for the entries with a key that are wanted.
+func Latest(dir, key string, is func(*Entry) bool, most int) (latest []Entry, more bool, err error) {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
@@ -38,9 +46,8 @@ func Recall(dir string, url weburl.URL, most int) (latest []Entry, more bool, er
 			return latest, true, nil
 		}
 		var found []Entry
-		err := ScanFile(filepath.Join(dir, f.Name()), []byte(url.IndexKey()+" "), func(line []byte) bool {
-			e, bad := Parse(line)
-			if u, err := weburl.Parse(e.URL); bad == nil && err == nil && u == url { // others share the key
+		err := ScanFile(filepath.Join(dir, f.Name()), []byte(key+" "), func(line []byte) bool {
+			if e, bad := Parse(line); bad == nil && is(&e) {
 				found = append(found, e)
 			}
 			return true
