@@ -43,8 +43,12 @@ type page struct {
 func main() {
 	visits := flag.Int("visits", 6, "of the old version of each page, which differ in noise alone")
 	most := flag.Int("pages", 2400, "at most")
+	others := flag.Bool("held", false, "the ten kinds of noise of held.go")
 	verbose := flag.Bool("v", false, "name each page that is missed, or told wrongly")
 	flag.Parse()
+	if *others {
+		kinds = held
+	}
 	if err := run(*visits, *most, *verbose, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "watch:", err)
 		os.Exit(1)
@@ -74,9 +78,9 @@ func (t tally) share() float64 { return float64(t.alarms) / float64(max(1, t.of)
 type result struct {
 	news, noise [rivals + 1]tally // ours is the last
 	numbers     [rivals + 1]tally // of news, where only numbers differ
-	byKind      [15][rivals + 1]tally
+	byKind      [][rivals + 1]tally
 	byVisit     []tally
-	newsByKind  [15]tally
+	newsByKind  []tally
 }
 
 func run(visits, most int, verbose bool, pairs []string) error {
@@ -84,7 +88,11 @@ func run(visits, most int, verbose bool, pairs []string) error {
 	if err != nil {
 		return err
 	}
-	results := [2]*result{{byVisit: make([]tally, visits)}, {byVisit: make([]tally, visits)}}
+	var results [2]*result
+	for i := range results {
+		results[i] = &result{byVisit: make([]tally, visits), newsByKind: make([]tally, len(kinds)),
+			byKind: make([][rivals + 1]tally, len(kinds))}
+	}
 	templates := map[string]*news.Record{}
 	for _, p := range pages {
 		key := fmt.Sprint(p.group, p.kind, p.manner)
@@ -270,7 +278,7 @@ func collectPair(old, now string) (pages []*page, err error) {
 			p.numbers = p.numbers && n == 2
 		}
 		h := xxhash.Sum64String(p.group + p.name)
-		p.seed, p.kind, p.manner = h, int(h%15), int(h>>20%2)
+		p.seed, p.kind, p.manner = h, int(h%uint64(len(kinds))), int(h>>20%2)
 		p.first = xxhash.Sum64String(fmt.Sprint(p.group, p.kind))%2 == 0
 		pages = append(pages, p)
 	}
@@ -302,13 +310,13 @@ func report(pages []*page, results [2]*result) error {
 			best = i
 		}
 	}
-	fmt.Printf("\nrival chosen: %s\n\n| kind of noise, judged | pairs | henro | rival | recall of henro |\n",
-		rivalNames[best])
-	fmt.Println("|---|---:|---:|---:|---:|")
+	fmt.Printf("\nrival chosen: %s\n\n", rivalNames[best])
+	fmt.Println("| kind of noise, judged | pairs | henro | rival | recall of henro | for choosing |")
+	fmt.Println("|---|---:|---:|---:|---:|---:|")
 	for kind := range kinds {
 		t := judging.byKind[kind]
-		fmt.Printf("| %s | %d | %.3f | %.3f | %.3f |\n", kinds[kind].name, t[rivals].of, t[rivals].share(),
-			t[best].share(), judging.newsByKind[kind].share())
+		fmt.Printf("| %s | %d | %.3f | %.3f | %.3f | %.3f |\n", kinds[kind].name, t[rivals].of, t[rivals].share(),
+			t[best].share(), judging.newsByKind[kind].share(), choosing.byKind[kind][rivals].share())
 	}
 	ours, theirs := judging.noise[rivals].share(), judging.noise[best].share()
 	fmt.Printf("| all | %d | %.3f | %.3f | %.3f |\n", judging.noise[rivals].of, ours, theirs,

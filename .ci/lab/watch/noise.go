@@ -7,12 +7,15 @@ import (
 	"time"
 )
 
-// kinds are the fifteen kinds of noise. Each makes what a page has at one visit, in two manners: 0 is for choosing, 1
-// for judging. Both differ in what is said, in how it is marked up and in how much differs.
-var kinds = []struct {
+// noise is one kind.
+type noise struct {
 	name string
 	make func(r *rand.Rand, manner int, at time.Time) string
-}{
+}
+
+// kinds are the fifteen kinds of noise. Each makes what a page has at one visit, in two manners: 0 is for choosing, 1
+// for judging. Both differ in what is said, in how it is marked up and in how much differs.
+var kinds = []noise{
 	{"clock", func(_ *rand.Rand, manner int, at time.Time) string {
 		return pick(manner, `<p>`+at.Format("15:04:05")+`</p>`,
 			`<div class="c">It is `+at.Format("3:04 PM")+` UTC</div>`)
@@ -148,7 +151,7 @@ func disturb(page string, kind, manner int, first bool, seed uint64, visit int) 
 		mark := pick(manner, ".html?sid="+token(r), ".html;jsessionid="+strings.ToUpper(token(r)))
 		return strings.ReplaceAll(page, `.html"`, mark+`"`)
 	}
-	if kind == len(kinds)-1 {
+	if strings.HasSuffix(k.name, "a title that counts") {
 		page = strings.Replace(page, "<title>", fmt.Sprintf("<title>(%d) ", 1+r.IntN(30)), 1)
 	}
 	begin, end := max(0, strings.Index(page, "<h1")), len(page)
