@@ -298,9 +298,7 @@ func (d *Dashboard) page(r *http.Request, p *page) (any, error) {
 			return nil, err
 		}
 		v.Replay, v.Changes = replayAt(r, d.crawl.Options().Dir), d.crawl.Changes().Get(r.Context())
-		if v.Looks, err = d.crawl.Pictures().Of(r.Context(), v.URL, found.Captures, v.Changes); err != nil {
-			return nil, err
-		}
+		v.Looks = d.crawl.Pictures().Of(r.Context(), v.URL, found.Captures, v.Changes)
 		depth = int(found.Page.Depth)
 		v.GivenUp = found.Page.Flags&store.Dropped != 0
 		v.Late = !found.Page.Next.IsZero() && found.Page.Next.Before(p.Now)

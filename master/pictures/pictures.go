@@ -81,6 +81,7 @@ func New(dir string, system *actor.ActorSystem, slaves Slaves) *Album {
 // View is how the versions of a page looked.
 type View struct {
 	Silent []string // slaves that did not say which they have
+	Failed string   // why no others are known; "": they are
 	looks  map[int64][]looks.Look
 }
 
@@ -88,7 +89,7 @@ type View struct {
 func (v *View) At(at time.Time) []looks.Look { return v.looks[at.Unix()] }
 
 // Of is the view of a page whose versions are those of its captures, and those that were told of it.
-func (a *Album) Of(ctx context.Context, url string, own []reading.Capture, told []changes.Change) (*View, error) {
+func (a *Album) Of(ctx context.Context, url string, own []reading.Capture, told []changes.Change) *View {
 	var moments []time.Time
 	for i := range own {
 		if own[i].Change != reading.ChangeNone {
@@ -103,17 +104,17 @@ func (a *Album) Of(ctx context.Context, url string, own []reading.Capture, told 
 	slices.SortFunc(moments, time.Time.Compare)
 	moments = slices.CompactFunc(moments, time.Time.Equal)
 	if len(moments) == 0 {
-		return &View{}, nil
+		return &View{}
 	}
 	found, err := a.find(ctx, url)
 	if err != nil {
-		return nil, err
+		return &View{Failed: err.Error()}
 	}
 	v := &View{Silent: found.silent, looks: map[int64][]looks.Look{}}
 	for i, some := range looks.Pair(moments, found.all) {
 		v.looks[moments[i].Unix()] = some
 	}
-	return v, nil
+	return v
 }
 
 // find finds the pictures of a page, here and with all slaves.

@@ -258,6 +258,9 @@ func (b *browser) withoutScript() error {
 	if err := cmp.Or(os.MkdirAll(folder, 0o755), changes.Append(folder, []changes.Change{change})); err != nil {
 		return err
 	}
+	if err := b.depict(b.seeds[0]); err != nil {
+		return err
+	}
 	if err := b.do(tab.Send(emulation.SetScriptExecutionDisabled,
 		emulation.SetScriptExecutionDisabledParams{Value: true})); err != nil {
 		return err
@@ -311,8 +314,12 @@ func (b *browser) accessible() error {
 				return err
 			}
 			hold := `document.getElementById("hold").click()` // no part is to be replaced while it is judged
-			if err := errors.Join(b.do(chromedp.Evaluate[chromedp.Void](hold)), axe.Judge(b.axe, b.do)); err != nil {
+			if err := errors.Join(b.do(chromedp.Evaluate[chromedp.Void](hold)), b.openLooks(),
+				axe.Judge(b.axe, b.do)); err != nil {
 				all = append(all, fmt.Errorf("%s %s: %w", view, scheme, err))
+			}
+			if n, err := b.countLooks(); view == "/page" && (n != 2 || err != nil) {
+				all = append(all, fmt.Errorf("%s has %d pairs of pictures, want 2: %w", view, n, err))
 			}
 		}
 	}

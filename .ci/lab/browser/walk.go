@@ -123,7 +123,11 @@ func (b *browser) versions() error {
 			b.do(b.to(path), chromedp.WaitVisible(chromedp.CSS(".line li a")))); err != nil {
 			return err
 		}
-		all = append(all, axe.Judge(b.axe, b.do))
+		n, err := b.countLooks()
+		if n != 2 {
+			err = errors.Join(err, fmt.Errorf("%d pairs of pictures, want 2", n))
+		}
+		all = append(all, err, b.openLooks(), axe.Judge(b.axe, b.do))
 	}
 	if err := b.everywhere("replay-versions", func() error { return b.do(b.to(path)) }); err != nil {
 		return err

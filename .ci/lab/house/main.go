@@ -113,7 +113,7 @@ var rooms = map[string]int{
 	"store/report/brought": 90,
 	"store/report/looks":   183,
 	"master/changefeed":    532,
-	"master/pictures":      229,
+	"master/pictures":      230,
 	"master/watchlist":     200,
 	"master/week":          175,
 	"messages/posted":      313,

@@ -61,7 +61,7 @@ var held = []noise{
 			fmt.Sprintf(`<p><b>%d</b> days <b>%d</b> hours <b>%d</b> minutes left</p>`, h/24, h%24, m))
 	}},
 	{"names of people who do something", func(r *rand.Rand, manner int, _ time.Time) string {
-		names := strings.Fields("Anna Boris Chloé Dimitri Emeka Fatima Goran Hanna Ines Jonas Kenji Lucía Mei Nadia Olu")
+		names := strings.Fields("Anna Boris Chloé Dimitri Emeka Fatima Goran Hanna Ines Jonas Kenji Lucía Mei Nadia")
 		places := strings.Fields("Porto Lyon Graz Oslo Bergen Osaka Lagos Lima Turin Gdańsk")
 		name := names[r.IntN(len(names))]
 		return pick(manner, `<p>`+name+` from `+places[r.IntN(len(places))]+` has just bought this</p>`,
