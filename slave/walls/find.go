@@ -33,8 +33,8 @@ type finder struct {
 
 // The finders of what titles and texts say, of what bodies do, and of URLs.
 var (
-	titled             = makeFinder(titles, says, hints)
-	said, hinted       = makeFinder(says), makeFinder(hints)
+	titled             = makeFinder(titles, says)
+	said, hinted       = makeFinder(says), makeFinder(hints, around)
 	written, addressed = makeFinder(marks, widgets), makeFinder(urls)
 )
 
@@ -43,7 +43,7 @@ func makeFinder(of ...class) *finder {
 	for k := range words {
 		for _, c := range of {
 			for _, w := range words[k][c] {
-				f.step = min(f.step, len(w.text)-3)
+				f.step = max(1, min(f.step, len(w.text)-3))
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"net/http"
 	"slices"
 	"strings"
 )
@@ -24,6 +25,7 @@ const (
 	setsCookie
 	goesOn
 	scripts
+	stays
 )
 
 // byShape looks at a page that has hardly anything: what it does instead of showing content, and of which kind of wall
@@ -37,10 +39,11 @@ func (s *signs) byShape() Kind {
 	case s.content, s.pages > maxShapeLinks && (s.bare || s.pages > maxBareLinks):
 		return None
 	}
+	hinted.find(lower([]byte(d.Title)), &s.title)
 	hinted.find(lower(d.Text), &s.text)
 	best, second, most := None, None, 0
 	for k := Challenge; k < kinds; k++ {
-		if n := s.hinted(k); n > most {
+		if n := s.hinted(k) + s.around(k); n > most {
 			best, second, most = k, best, n
 		}
 	}
@@ -63,10 +66,10 @@ func (s *signs) byShape() Kind {
 	if k := s.byDeeds(does, size, asked); k != None {
 		return k
 	}
-	if !s.failed && (most < 2 && best != Parked || s.hinted(None) > 0 || d.Scripted) {
+	if !s.failed && (most < 2 && best != Parked && !s.page.Redirected || s.hinted(None) > 0 || d.Scripted) {
 		return None // of the last two: it says that there is no such page, or that scripts make it
 	}
-	if !s.isShaped(best == Parked, most, size, does&asks != 0) {
+	if !s.isShaped(best, size, does) {
 		return None
 	}
 	return best
@@ -89,11 +92,13 @@ func (s *signs) asked(k Kind) bool {
 // logging in, which is content there.
 func (s *signs) byDeeds(does uint64, size int, asked bool) Kind {
 	status := s.page.Status
+	sends := does&stays == 0 || s.failed || s.page.Redirected || s.hinted(LogIn) > 1
 	script := does&scripts != 0 && size == 0 && s.pages == 0
 	switch forms := s.body.of(LogIn, widgets); {
-	case forms > 0 && !asked && !s.talks(LogIn), status == 401 && !script, status == 402:
+	case forms > 0 && sends && !asked && !s.talks(LogIn), status == 401 && !script, status == 402:
 		return LogIn
-	case script && (s.failed || does&setsCookie != 0 && does&goesOn != 0):
+	case script && (s.failed || does&setsCookie != 0 && (does&goesOn != 0 || s.page.Document.Title == "")),
+		size <= sentence && s.pages == 0 && s.hinted(Challenge) > 0 && does&setsCookie != 0 && does&goesOn != 0:
 		return Challenge
 	case s.failed && (does&setsCookie != 0 && does&goesOn != 0 || size == 0 && (does&scripts != 0 || status == 202)):
 		return Challenge // it lets in who keeps the cookie, or proves something in frames, or comes again
@@ -105,32 +110,66 @@ func (s *signs) byDeeds(does uint64, size int, asked bool) Kind {
 	return None
 }
 
-// isShaped weighs the ideas that a page of so many letters gives hints of against what it does. asks: for anything.
-func (s *signs) isShaped(parked bool, most, size int, asks bool) bool {
-	shape, own, back := 0, s.ownLinks() > 0, s.leadsBack()
-	for _, sign := range [...]bool{asks && !own, s.page.Document.NoIndex, !own && s.tellsAddress(), back, back} {
+// isShaped weighs the ideas that a page of so many letters gives hints of against what it does.
+func (s *signs) isShaped(k Kind, size int, does uint64) bool {
+	ideas, shape, own, back := s.hinted(k), 0, s.ownLinks() > 0, s.leadsBack()
+	own = own && (s.own > 1 || !s.home || k == Parked) // others lead to the start of the site
+	guarded := s.body.of(Challenge, widgets)+s.body.of(Captcha, widgets) > 0
+	for _, sign := range [...]bool{does&asks != 0 && !own, s.page.Document.NoIndex, !own && s.tellsAddress(), back, back,
+		s.failed && (guarded || does&goesOn != 0), s.page.Redirected && s.says(k), isStrange(s.page.Status)} {
 		if sign {
 			shape++
 		}
 	}
-	if parked && !own && size <= sentence && s.namesHost() {
-		shape, most = shape+1, most+1
+	if k == Parked && !own && size <= sentence && s.namesHost() {
+		shape, ideas = shape+1, ideas+1
 	}
-	n := min(most, 3) + min(shape, 2)
+	if !s.failed && shape == 0 && (s.asked(k) || size > sentence && !s.speaks(k)) {
+		return false
+	}
+	n, around := min(shape, 2), s.around(k)
+	if own {
+		around = 0
+	}
+	n += min(ideas+around, 3)
 	if s.failed {
 		n++
 	}
-	if !own && size <= most*perIdea {
+	if !own && size <= ideas*perIdea {
 		n++
 		if size <= sentence*2/3 && !s.failed {
 			n++ // hardly more than the ideas
 		}
 	}
-	return (most >= 2 || shape > 0 && s.failed) && n >= enough
+	return (ideas >= 2 || shape > 0 && (s.failed || s.page.Redirected)) && n >= enough
 }
 
+// isStrange reports a status that no standard names: who sends one says of nothing what it is, but refuses.
+func isStrange(code int) bool {
+	return code == 451 || code > 599 || code >= 400 && code < 500 && http.StatusText(code) == "" || code == 418
+}
+
+// speaks reports that a page without a shape speaks to its reader, as walls do, and is not laid out as content is.
+func (s *signs) speaks(k Kind) bool {
+	if k != Parked && s.title[None][around]|s.text[None][around] == 0 {
+		return false
+	}
+	body := s.page.Body[:min(len(s.page.Body), maxRead)]
+	return !slices.ContainsFunc(layouts, func(tag []byte) bool { return bytes.Contains(body, tag) })
+}
+
+// layouts are tags of content: lists with an order, examples, articles.
+var layouts = [][]byte{[]byte("<ol"), []byte("<pre"), []byte("<article"), []byte("<th>"), []byte("<dl")}
+
 // hinted is how many ideas of a kind title and text give a hint of.
-func (s *signs) hinted(k Kind) int { return bits.OnesCount64(s.title[k][hints] | s.text[k][hints]) }
+func (s *signs) hinted(k Kind) int {
+	return bits.OnesCount64(s.title[k][hints] | s.text[k][hints])
+}
+
+// around is how many phrases that walls put around these ideas there are, up to two, and no more than ideas.
+func (s *signs) around(k Kind) int {
+	return min(2, s.hinted(k), bits.OnesCount64(s.title[k][around]|s.text[k][around]))
+}
 
 // leastSite is how many links to other pages of its site a page of content has at least that talks of walls.
 const leastSite = 2
@@ -153,9 +192,11 @@ func (s *signs) ownLinks() int {
 			named(to, None) || named(to, LogIn) {
 			continue
 		}
-		if paths[s.own], s.own = to.Path, s.own+1; s.own == leastSite {
+		if s.home = s.home || to.Path == "/" || to.Path == ""; s.own == leastSite-1 {
+			s.own++
 			break
 		}
+		paths[s.own], s.own = to.Path, s.own+1
 	}
 	return s.own
 }

@@ -100,6 +100,48 @@ func TestAWallIsKnownByItsShape(t *testing.T) {
 	}
 }
 
+// What counts beside ideas, and what tells content that has as many: each is the other when the sign is taken away.
+func TestASignMakesUpForAnIdea(t *testing.T) {
+	const said = "<p>The firewall has blocked robots. "
+	rest := strings.Repeat("It did so once more. ", 6)
+	const sets = "<script>document.cookie='a=1'</script>"
+	const reloads = "<script>document.cookie='a=1';location.reload()</script>"
+	const password = "<form onsubmit='return false'><input type=password></form>"
+	tests := []struct {
+		name string
+		page *Page
+		want Kind
+	}{
+		{"for who has no scripts", page("<noscript>Enable JavaScript.</noscript>" + reloads), Challenge},
+		{"neither a title nor a text", page(sets), Challenge},
+		{"a title", page("<title>Metronome</title>" + sets), None},
+		{"a status that has no name", page("<p>The firewall.", status(999)), Challenge},
+		{"one that has a name", page("<p>The firewall.", status(409)), None},
+		{"a status for countries", page("<p>For legal reasons.", status(451)), Consent},
+		{"an address that says so", page("<p>The firewall.</p><form></form>", redirected,
+			at("https://example.org/blocked")), Challenge},
+		{"one that was asked for", page("<p>The firewall.</p><form></form>", at("https://example.org/blocked")), None},
+		{"a vendor's field", page("<p>It is forbidden.", status(403), field("Server", "ddos-guard")), Challenge},
+		{"another field", page("<p>It is forbidden.", status(403), field("Server", "nginx")), None},
+		{"a vendor's address", page("<p>Hello.", redirected, at("https://a.cloudflareaccess.com/x")), LogIn},
+		{"it goes on", page("<p>It is forbidden.<script>location.replace('/b')", status(403)), Challenge},
+		{"it speaks to its reader", page(said + rest + "Contact your provider."), Challenge},
+		{"it does not", page(said + rest + "Contact a provider."), None},
+		{"it is laid out", page(said + rest + "Contact your provider.<ol><li>x</ol>"), None},
+		{"the way to the start of the site", page(said + "</p><a href=/>Home</a>"), Challenge},
+		{"it was asked for", page(said, at("https://example.org/contact.html")), None},
+		{"a phrase around it", page("<p>The firewall has blocked it. " + rest + "Protected by us, it is your way."),
+			Challenge},
+		{"a form that stays here", page("<p>A tool." + password), None},
+		{"a form that stays here, and asks for a member", page("<p>Members: password." + password), LogIn},
+	}
+	for _, tt := range tests {
+		if got := Look(tt.page); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
 // A letter of two bytes is one letter, of three two: text in no alphabet counts as longer than its letters.
 func TestLettersAreCounted(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "abcdef": 6, "абв": 3, "日本語": 6, "日本語ab語абв?": 14} {

@@ -77,6 +77,8 @@ type Page struct {
 const (
 	maxText = 5000
 	maxRead = 64 << 10
+
+	maxFields = 16 // of one name
 )
 
 // maxLinks is how many links to pages a wall has at most: those of a forum's log-in page are some thirty.
@@ -169,6 +171,7 @@ type signs struct {
 	pages             int      // how many links lead to pages
 	at                *url.URL // see here
 	own               int      // see ownLinks; -1: not known yet
+	home              bool     // one of these leads to the start of the site
 }
 
 // here is the URL of the page; nil: it is none.
@@ -270,6 +273,16 @@ func (s *signs) inBody() *found {
 	if !s.read {
 		s.read = true
 		written.find(s.page.Body[:min(len(s.page.Body), maxRead)], &s.body)
+		var line []byte
+		for name, values := range s.page.Header {
+			for _, value := range values[:min(len(values), maxFields)] {
+				line = append(append(append(append(line[:0], '@'), name...), ": "...), value[:min(len(value), sentence)]...)
+				written.find(line, &s.body)
+			}
+		}
+		if s.page.Redirected {
+			written.find([]byte(s.page.URL[:min(len(s.page.URL), maxText)]), &s.body)
+		}
 	}
 	return &s.body
 }
@@ -300,22 +313,26 @@ func (s *signs) isLogIn() bool {
 	if len(s.page.Document.Text) > maxText/2 {
 		return false
 	}
-	form, marked := s.inBody().of(LogIn, widgets) > 0, s.body.of(LogIn, marks) > 0
 	denied, redirected := s.page.Status == 401 || s.page.Status == 403, s.page.Redirected
+	worded, said := s.title.of(LogIn, titles) > 0, s.text.of(LogIn, says) > 0
+	short := s.bare && len(s.page.Document.Text) <= sentence
+	if !denied && !redirected && !worded && !said && !short {
+		return false // whatever its body has
+	}
+	form, marked := s.inBody().of(LogIn, widgets) > 0, s.body.of(LogIn, marks) > 0
 	if !form && !marked && !redirected && !denied {
 		return false
 	}
 	if s.here() == nil || !redirected && !denied && s.says(LogIn) {
 		return false // of the last: it was asked for
 	}
-	if s.title.of(LogIn, titles) == 0 && s.talks(LogIn) {
+	if !worded && s.talks(LogIn) {
 		return false
 	}
-	worded, said := s.title.of(LogIn, titles) > 0, s.text.of(LogIn, says) > 0
 	switch {
 	case denied && worded && said, form && (worded || denied || said):
 		return true
-	case marked && (worded || redirected || s.bare && len(s.page.Document.Text) <= sentence):
+	case marked && (worded || redirected || short):
 		return true
 	}
 	return redirected && s.says(LogIn) && (form || worded || said || s.bare)

@@ -16,6 +16,7 @@ const (
 	widgets
 	urls
 	hints
+	around
 
 	classes
 )
@@ -49,12 +50,12 @@ func readWords(text string) (all [kinds][classes][]word) {
 				if !together {
 					ideas++
 				}
-				*into = append(*into, word{strings.TrimSuffix(text, " |"), ideas - 1})
+				*into = append(*into, word{strings.TrimSuffix(text, " |"), (ideas - 1) % 64})
 			}
 		case head:
-			ideas, together = 0, name == "page marks" || strings.HasSuffix(name, " hints")
+			ideas, together = 0, name == "page marks" || strings.HasSuffix(name, " hints") || strings.HasSuffix(name, " around")
 			for k := range kinds {
-				for c, class := range [classes]string{"titles", "says", "marks", "widgets", "urls", "hints"} {
+				for c, class := range [classes]string{"titles", "says", "marks", "widgets", "urls", "hints", "around"} {
 					if name == cmp.Or(strings.ReplaceAll(k.String(), " ", "-"), "page")+" "+class {
 						into = &all[k][c]
 					}
