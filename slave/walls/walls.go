@@ -276,7 +276,8 @@ func (s *signs) inBody() *found {
 		var line []byte
 		for name, values := range s.page.Header {
 			for _, value := range values[:min(len(values), maxFields)] {
-				line = append(append(append(append(line[:0], '@'), name...), ": "...), value[:min(len(value), sentence)]...)
+				line = append(append(append(line[:0], '@'), name...), ": "...)
+				line = append(line, value[:min(len(value), sentence)]...)
 				written.find(line, &s.body)
 			}
 		}

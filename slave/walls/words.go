@@ -53,7 +53,8 @@ func readWords(text string) (all [kinds][classes][]word) {
 				*into = append(*into, word{strings.TrimSuffix(text, " |"), (ideas - 1) % 64})
 			}
 		case head:
-			ideas, together = 0, name == "page marks" || strings.HasSuffix(name, " hints") || strings.HasSuffix(name, " around")
+			ideas, together = 0, name == "page marks" ||
+				strings.HasSuffix(name, " hints") || strings.HasSuffix(name, " around")
 			for k := range kinds {
 				for c, class := range [classes]string{"titles", "says", "marks", "widgets", "urls", "hints", "around"} {
 					if name == cmp.Or(strings.ReplaceAll(k.String(), " ", "-"), "page")+" "+class {
