@@ -115,7 +115,8 @@ func (s *signs) isShaped(k Kind, size int, does uint64) bool {
 	ideas, shape, own, back := s.hinted(k), 0, s.ownLinks() > 0, s.leadsBack()
 	own = own && (s.own > 1 || !s.home || k == Parked) // others lead to the start of the site
 	guarded := s.body.of(Challenge, widgets)+s.body.of(Captcha, widgets) > 0
-	for _, sign := range [...]bool{does&asks != 0 && !own, s.page.Document.NoIndex, !own && s.tellsAddress(), back, back,
+	for _, sign := range [...]bool{
+		does&asks != 0 && !own, s.page.Document.NoIndex, !own && s.tellsAddress(), back, back,
 		s.failed && (guarded || does&goesOn != 0), s.page.Redirected && s.says(k), isStrange(s.page.Status)} {
 		if sign {
 			shape++
