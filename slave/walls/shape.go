@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
-	"net/http"
 	"slices"
 	"strings"
 )
@@ -145,9 +144,9 @@ func (s *signs) isShaped(k Kind, size int, does uint64) bool {
 	return (ideas >= 2 || shape > 0 && (s.failed || s.page.Redirected)) && n >= enough
 }
 
-// isStrange reports a status that no standard names: who sends one says of nothing what it is, but refuses.
+// isStrange reports a status of no standard, or the one for laws: who sends it says of nothing what it is, but refuses.
 func isStrange(code int) bool {
-	return code == 451 || code > 599 || code >= 400 && code < 500 && http.StatusText(code) == "" || code == 418
+	return code > 599 || code >= 418 && code < 500 && (code < 421 || code == 430 || code > 431)
 }
 
 // speaks reports that a page without a shape speaks to its reader, as walls do, and is not laid out as content is.
