@@ -97,7 +97,7 @@ func last(a *captures.Archive, raw string) (found *cdxj.Entry, err error) {
 		return nil, nil // no page has it
 	}
 	err = a.Captures(u, func(e cdxj.Entry) bool {
-		if method, _ := e.Asked(); method == "" && e.Mime != cdxj.Revisit && e.URL == raw {
+		if method, _ := e.Asked(); method == "" && e.Mime != cdxj.Revisit {
 			found = &e
 		}
 		return true
