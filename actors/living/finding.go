@@ -142,7 +142,7 @@ func (e *explainer) explain(url string) (rules []string) {
 		}
 	}
 	parts := parts(&e.place, true)
-	if silent := WithoutNoise(text); silent != text {
+	if silent := without(text, isNoise); silent != text {
 		bad := func(rule string) bool { return !isRule(rule) }
 		return slices.DeleteFunc(forms(silent, from, parts), bad)
 	}
@@ -387,6 +387,13 @@ func isName(c byte) bool { return isWord(c) || c == '.' || c == '/' || c == '$' 
 // WithoutNoise returns a URL in which values that tell nothing are marked: times, random numbers, names of functions.
 // Of two that are equal then one is answered as the other.
 func WithoutNoise(url string) string {
+	return without(url, func(name, value string) bool { return name == steady || isNoise(name, value) })
+}
+
+// steady is what Next.js makes of fields of the request: it is the same again on a page, and another on the next.
+const steady = "_rsc"
+
+func without(url string, isNoise func(name, value string) bool) string {
 	path, rest, asks := strings.Cut(url, "?")
 	if !asks {
 		return url

@@ -109,6 +109,14 @@ var sites = []struct {
 		}
 		return p
 	}, Rules, []string{`each link: /_next/data/{after "buildId":"}/{path}.json`}},
+	{"Next.js: trees of linked pages, with what it makes of the request", func(i int) aPage {
+		p := aPage{path: "/item/" + nth(i) + "/"}
+		for n := i + 1; n < i+5; n++ {
+			p.html += `<a href="/item/` + nth(n) + `/">more</a>`
+			p.asked = append(p.asked, "/item/"+nth(n)+"/__next._tree.txt?_rsc=selcx")
+		}
+		return p
+	}, Rules, []string{"each link: /{path}/__next._tree.txt?_rsc=selcx"}},
 	{"Gatsby: the data of the page and of the site", func(i int) aPage {
 		return aPage{path: "/notes/" + nth(i) + "/", asked: []string{"/page-data/notes/" + nth(i) + "/page-data.json",
 			"/page-data/app-data.json"}}
@@ -161,6 +169,21 @@ func vitePress(section string, i int, asks bool) aPage {
 	}
 	p.html += `\"index.md\":\"abc\"}");</script>`
 	return p
+}
+
+// TestURLsWithoutNoise: those that are answered alike.
+func TestURLsWithoutNoise(t *testing.T) {
+	for _, pair := range [][2]string{{"/a?_rsc=1r34m", "/a?_rsc=selcx"},
+		{"/a?x=1&_=1790000000000", "/a?x=1&_=1790000000001"}} {
+		if a, b := WithoutNoise(pair[0]), WithoutNoise(pair[1]); a != b || a == pair[0] {
+			t.Errorf("%q is not %q", a, b)
+		}
+	}
+	for _, url := range []string{"/a", "/a?", "/a?rsc=1r34m", "/a?x_rsc=1", "/_rsc=1"} {
+		if got := WithoutNoise(url); got != url {
+			t.Errorf("%q became %q", url, got)
+		}
+	}
 }
 
 func learn(t *testing.T, h *Host, p aPage) {

@@ -61,4 +61,4 @@ func Essential(query string) string {
 var moment = regexp.MustCompile(`^(1\d{9}|1\d{12}|0\.\d{8,})$`)
 
 var busters = map[string]bool{"": true, "_": true, "cb": true, "callback": true, "jsonp": true, "_dc": true, "ts": true,
-	"timestamp": true, "rand": true, "random": true, "nocache": true, "cachebuster": true, "_t": true}
+	"timestamp": true, "rand": true, "random": true, "nocache": true, "cachebuster": true, "_t": true, "_rsc": true}

@@ -69,6 +69,7 @@ func TestWhatOfAQueryMatters(t *testing.T) {
 	for query, want := range map[string]string{
 		"": "", "a=1&b=2": "a=1&b=2", "b=2&a=1": "a=1&b=2", "a=1&_=1789000000000": "a=1", "callback=f&a=1": "a=1",
 		"a=1&t=1789000000": "a=1", "a=0.1234567890": "", "a=1789": "a=1789", "CB=x&&a": "a",
+		"_rsc=1r34m&a=1": "a=1",
 	} {
 		if got := Essential(query); got != want {
 			t.Errorf("%q: %q, want %q", query, got, want)
