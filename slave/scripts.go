@@ -154,7 +154,7 @@ func (p *Parser) scripts(m *parse, base weburl.URL, set *messages.LinkSet, found
 	if v.Requisite > 0 && v.Requisite != outlink.PageToo {
 		return
 	}
-	decision := s.Decide(v.Url, v.Scripted)
+	decision := s.Decide(v.Url, v.Scripted, p.document.Runs)
 	rendered := m.page != nil && m.page.Rendering != nil
 	switch {
 	case rendered:

@@ -12,7 +12,7 @@ import (
 func crawl(t *testing.T, h *Host, pages []aPage, scripted bool) (rendered, complete int) {
 	t.Helper()
 	for _, p := range pages {
-		switch d := h.Decide(host+p.path, scripted); d {
+		switch d := h.Decide(host+p.path, scripted, true); d {
 		case Sampled, Render:
 			rendered++
 			learn(t, h, p)
@@ -125,7 +125,7 @@ func TestDecisions(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 		for i := range 100 {
-			got := h.Decide(fmt.Sprint(item, 100+i), true)
+			got := h.Decide(fmt.Sprint(item, 100+i), true, true)
 			if got != c.want && (got != Sampled || c.want == Render) {
 				t.Errorf("%s: %v is decided, want %v", c.name, got, c.want)
 			}
@@ -133,16 +133,36 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// Of pages that no scripts make, some are looked at.
-func TestPagesWithoutScripts(t *testing.T) {
-	n := 0
-	for i := range 1600 {
-		if (&Host{}).Decide(fmt.Sprint(item, i), false) == Sampled {
-			n++
+// Of pages in which scripts run and that seem whole without, the first of a template is looked at, and a few; all, until
+// more is known, once it showed something.
+func TestPagesThatScriptsDoNotMake(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		learnt   []*Finding
+		runs     bool
+		from, to int // of 1600 pages
+	}{
+		{"without scripts", nil, false, 0, 0},
+		{"the first", nil, true, 1600, 1600},
+		{"failed", []*Finding{{failed: true}}, true, 1600, 1600},
+		{"nothing was shown", []*Finding{finding()}, true, 60, 150},
+		{"without scripts, nothing was shown", []*Finding{finding()}, false, 0, 0},
+		{"something was asked for", []*Finding{finding([]string{"/a"})}, true, 1600, 1600},
+		{"scripts wrote text", []*Finding{finding(), {dynamic: true}}, true, 1600, 1600},
+	} {
+		h := &Host{}
+		for i, f := range c.learnt {
+			h.Learn(fmt.Sprint(item, 10_000+i), f)
 		}
-	}
-	if n < 60 || n > 150 {
-		t.Errorf("%d of 1600", n)
+		n := 0
+		for i := range 1600 {
+			if h.Decide(fmt.Sprint(item, i), false, c.runs) == Sampled {
+				n++
+			}
+		}
+		if n < c.from || n > c.to {
+			t.Errorf("%s: %d, want %d to %d", c.name, n, c.from, c.to)
+		}
 	}
 }
 
@@ -188,7 +208,7 @@ func TestTheHostAsAWhole(t *testing.T) {
 func TestFailuresAreNotRepeatedForEver(t *testing.T) {
 	h, rendered := &Host{}, 0
 	for i := range 1000 {
-		if url := fmt.Sprint(item, i); h.Decide(url, true) == Sampled {
+		if url := fmt.Sprint(item, i); h.Decide(url, true, true) == Sampled {
 			rendered++
 			h.Learn(url, &Finding{failed: true})
 		}
@@ -198,7 +218,7 @@ func TestFailuresAreNotRepeatedForEver(t *testing.T) {
 	}
 	h.Learn(item+"1", finding())
 	for i := range 100 {
-		if d := h.Decide(fmt.Sprint(item, i), true); d != Sampled {
+		if d := h.Decide(fmt.Sprint(item, i), true, true); d != Sampled {
 			t.Errorf("%v after one that did not fail", d)
 		}
 	}
@@ -216,7 +236,7 @@ func TestSpotChecks(t *testing.T) {
 			h.Learn(fmt.Sprint(item, i), f)
 		}
 		for i := range 4096 {
-			if h.Decide(fmt.Sprint(item, i+1000), true) == Sampled {
+			if h.Decide(fmt.Sprint(item, i+1000), true, true) == Sampled {
 				n++
 			}
 		}
@@ -247,7 +267,7 @@ func TestTheHostDecidesAboutNewTemplates(t *testing.T) {
 		}
 		n := map[Decision]int{}
 		for i := range 800 {
-			n[h.Decide(fmt.Sprintf("%s/new/%d", host, i), c.scripted)]++
+			n[h.Decide(fmt.Sprintf("%s/new/%d", host, i), c.scripted, true)]++
 		}
 		if n[c.want] < 600 || n[c.want] == 800 && c.want != Sampled {
 			t.Errorf("%v: %v, want %v", c.f, n, c.want)
@@ -257,7 +277,7 @@ func TestTheHostDecidesAboutNewTemplates(t *testing.T) {
 				t.Errorf("%q", urls)
 			}
 			h.Learn(host+"/new/1", finding(nil)) // which is of another kind
-			if d := h.Decide(host+"/new/2", true); d != Sampled {
+			if d := h.Decide(host+"/new/2", true, true); d != Sampled {
 				t.Errorf("%v for a template that is of another kind", d)
 			}
 		}

@@ -61,7 +61,7 @@ func FuzzHostUnmarshal(f *testing.F) {
 		if h.UnmarshalBinary(b) != nil {
 			return
 		}
-		h.Decide(url, true)
+		h.Decide(url, true, true)
 		checkURLs(t, h.Expand(url, []byte(`<a href="/x">`)))
 		h.Missed(url)
 		h.Found(url)

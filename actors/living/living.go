@@ -116,8 +116,9 @@ func (h *Host) find(url string) (*kind, string) {
 	return h.kinds[i], shape
 }
 
-// Decide returns what a page needs. scripted is what its static scan says: scripts make it.
-func (h *Host) Decide(url string, scripted bool) Decision {
+// Decide returns what a page needs. scripted and runs are what its static scan says: scripts make it, or some run in
+// it. What these do is seen on the first page of a template; where it shows no more than the scan, some are looked at.
+func (h *Host) Decide(url string, scripted, runs bool) Decision {
 	k, _ := h.find(url)
 	all := h.planOf(&h.all).decision
 	switch {
@@ -136,7 +137,8 @@ func (h *Host) Decide(url string, scripted bool) Decision {
 			return all
 		}
 	}
-	if scripted || chosen(url, uint64(h.all.seen), plainShare) {
+	plain := k != nil && len(k.samples) > 0 && !h.planOf(k).odd
+	if scripted || runs && (!plain || chosen(url, uint64(h.all.seen), plainShare)) {
 		return Sampled
 	}
 	return Static

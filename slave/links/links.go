@@ -66,6 +66,7 @@ type Document struct {
 	Text      []byte // main text: navigation, header, footer, aside, scripts and styles left out; white space folded
 	Cut       bool   // there were more links than MaxLinks
 	Scripted  bool   // scripts make the page of what they fetch
+	Runs      bool   // scripts run in it
 	// WebSockets that scripts in the page open, and streams of events
 	Sockets, Streams int
 

@@ -109,3 +109,17 @@ func TestAPageWithoutItsTextIsNotTakenForEmpty(t *testing.T) {
 		t.Error("its script fetches")
 	}
 }
+
+func TestPagesInWhichScriptsRun(t *testing.T) {
+	for html, want := range map[string]bool{
+		`<script src=a.js></script>`: true, `<script>a()</script>`: true, `<script type=module>a()</script>`: true,
+		`<script type="application/ld+json">{}</script>`: false, `<script type=importmap>{}</script>`: false,
+		`<template><script>a()</script></template>`: false, `<noscript><img src=a></noscript>`: false, `<p>`: false,
+	} {
+		var d Document
+		d.Scan([]byte(`<script>a()</script>`), DefaultOptions())
+		if d.Scan([]byte(html), DefaultOptions()); d.Runs != want {
+			t.Errorf("%s: %v", html, d.Runs)
+		}
+	}
+}

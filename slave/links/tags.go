@@ -167,6 +167,7 @@ func (d *Document) element(name []byte, end int, selfClosing bool) int {
 		}
 	case "script":
 		kind := d.scriptType()
+		d.Runs = d.Runs || d.template == 0 && (kind == classic || kind == module)
 		if src, ok := d.attr("src"); ok && kind != noScript {
 			d.link(src, outlink.Script, 0)
 			kind = noScript // what stands within is not run

@@ -45,8 +45,8 @@ func (l *Lease) Recalled(url weburl.URL, at time.Time, file string, offset int64
 // Full reports that enough pages of the lease were shown to learn from.
 func (l *Lease) Full() bool { return l.sampled.Load() >= Samples }
 
-// Decide says what is done with a page that was fetched; scripted is what its static scan says.
-func (l *Lease) Decide(url string, scripted bool) living.Decision {
+// Decide says what is done with a page that was fetched; scripted and runs are what its static scan says.
+func (l *Lease) Decide(url string, scripted, runs bool) living.Decision {
 	ordered := func(pattern *regexp.Regexp) bool { return pattern.MatchString(url) }
 	switch {
 	case l.Mode == "all", slices.ContainsFunc(l.Patterns, ordered):
@@ -54,7 +54,7 @@ func (l *Lease) Decide(url string, scripted bool) living.Decision {
 	case l.Mode == "auto":
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return l.living.Decide(url, scripted)
+		return l.living.Decide(url, scripted, runs)
 	}
 	return living.Static
 }
@@ -101,7 +101,7 @@ func (l *Lease) Show(ctx context.Context, url weburl.URL, attempts uint16,
 	if page.Vain < Renderings && l.Lacks(ctx, url.String(), attempts) {
 		return page, nil
 	}
-	switch l.Decide(url.String(), true) {
+	switch l.Decide(url.String(), true, true) {
 	case living.Sampled:
 		if attempts < Renderings && l.sampled.Add(1) > Samples {
 			return page, nil
