@@ -133,7 +133,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// Of pages in which scripts run and that seem whole without, the first of a template is looked at, and a few; all, until
+// Of pages in which scripts run and that seem whole without, the first of a template is shown, and a few; all, until
 // more is known, once it showed something.
 func TestPagesThatScriptsDoNotMake(t *testing.T) {
 	for _, c := range []struct {

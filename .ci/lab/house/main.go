@@ -93,7 +93,7 @@ var parsers = map[string]bool{"slave/links.Document": true}
 // rooms are packages of features that came after the house was measured: each has a bound of code lines of its own, and
 // what plugs it in counts among those of the house.
 var rooms = map[string]int{
-	"actors/living":        1_376,
+	"actors/living":        1_381,
 	"actors/collect/spool": 113,
 	"actors/reading/far":   169,
 	"cluster/peers":        36,
