@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -65,7 +66,8 @@ func (s *signs) byShape() Kind {
 	if k := s.byDeeds(does, size, asked); k != None {
 		return k
 	}
-	if !s.failed && (most < 2 && best != Parked && !s.page.Redirected || s.hinted(None) > 0 || d.Scripted) {
+	few := most < 2 && best != Parked && !s.page.Redirected
+	if !s.failed && (few || s.hinted(None) > 0 || d.Scripted && s.hinted(best) < 3) {
 		return None // of the last two: it says that there is no such page, or that scripts make it
 	}
 	if !s.isShaped(best, size, does) {
@@ -189,7 +191,7 @@ func (s *signs) ownLinks() int {
 		}
 		to, err := u.Parse(l.Raw)
 		if err != nil || to.Host != u.Host || to.Path == u.Path || slices.Contains(paths[:s.own], to.Path) ||
-			named(to, None) || named(to, LogIn) {
+			wallsLink(to) {
 			continue
 		}
 		if s.home = s.home || to.Path == "/" || to.Path == ""; s.own == leastSite-1 {
@@ -199,6 +201,13 @@ func (s *signs) ownLinks() int {
 		paths[s.own], s.own = to.Path, s.own+1
 	}
 	return s.own
+}
+
+// wallsLink reports a link that walls have as well, by its path or its query.
+func wallsLink(to *url.URL) bool {
+	var f found
+	addressed.find([]byte("//"+to.Host+to.Path+"?"+to.RawQuery), &f)
+	return f.of(None, urls) > 0 || f.of(LogIn, urls) > 0
 }
 
 // letters is how much a text says, in letters, of which one of Chinese, Japanese or Korean counts as two. A text that

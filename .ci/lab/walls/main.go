@@ -16,7 +16,9 @@
 // another such author, 228 were found (0.760: 60 of 84, 30 of 30, 42 of 48, 48 of 60, 12 of 30, 36 of 48), and of 300
 // pages that were written to look like walls 54 were taken for some. Of the 498 of seventh.txt, by who knew the rules,
 // 369 were (0.741: 120 of 132, 34 of 42, 30 of 60, 54 of 90, 65 of 72, 66 of 102) before anything was learnt of it;
-// then the table of words was written anew, of which the sixth and the pages of likeness gained as well.
+// then the table of words was written anew, of which the sixth and the pages of likeness gained as well. Of the 300 of
+// eighth.txt, by the same hand, 254 were found thereafter (0.847: 60 of 72, 20 of 30, 24 of 36, 60 of 60, 42 of 42, 48
+// of 60).
 // What a run prints since tells whether rules were lost, not how many walls of vendors that nobody wrote down are
 // found. All HTML below the folders is ordinary, and so is ordinary.txt: what is taken for a wall
 // among it is listed. It fails when less than 95 % of a half but the first are found, or more than 0.1 % of the
@@ -65,6 +67,9 @@ var sixth string
 
 //go:embed seventh.txt
 var seventh string
+
+//go:embed eighth.txt
+var eighth string
 
 // likeness are pages that are no walls and were written to look like some, with sixth.txt.
 //
@@ -229,7 +234,8 @@ func main() {
 		name, text string
 		bar        float64 // the least share that is found
 	}{{"choosing", choosing, 0}, {"judging", judging, 0.95}, {"third", third, 0.95}, {"fourth", fourth, 0.95},
-		{"fifth", fifth, 0.95}, {"sixth", sixth, 0.95}, {"seventh", seventh, 0.95}} {
+		{"fifth", fifth, 0.95}, {"sixth", sixth, 0.95}, {"seventh", seventh, 0.95},
+		{"eighth", eighth, 0.95}} {
 		good = judge(set.name, pages(set.text), *every) >= set.bar && good
 	}
 	taken("pages that look like walls", pages(likeness), *every)
