@@ -131,7 +131,7 @@ var rooms = map[string]int{
 	"store/archive/bucket": 2_256,
 	"slave/graph":          211,
 
-	"store/archive/warc/short": 140,
+	"store/archive/warc/short": 161,
 }
 
 // forEngineers are pages of docs that are not for users, beside those of docs/measured.

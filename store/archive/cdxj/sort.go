@@ -59,11 +59,14 @@ func sortFile(dst, src string, memory int) (err error) {
 	return replace(dst, func(w io.Writer) error { return s.Each(once(w)) })
 }
 
-// once returns what writes lines in order, each once.
+// once returns what writes sorted lines, each once.
 func once(w io.Writer) func(line []byte) error {
 	var before []byte
 	return func(line []byte) error {
-		if bytes.Equal(line, before) {
+		switch order := bytes.Compare(line, before); {
+		case order < 0: // of the same input, whose line before was the last that was written
+			return fmt.Errorf("%w: %.80q after %.80q", ErrUnsorted, line, before)
+		case order == 0:
 			return nil
 		}
 		before = append(before[:0], line...)
@@ -121,22 +124,19 @@ func Merge(w io.Writer, inputs ...io.Reader) error {
 	sources := make([]sorter.Source, len(inputs))
 	for i, input := range inputs {
 		in := bufio.NewReaderSize(input, 64<<10)
-		sources[i] = func(before []byte) ([]byte, error) {
-			line, err := readLine(in)
-			if err == nil && bytes.Compare(line, before) < 0 {
-				err = fmt.Errorf("%w: input %d: %.80q after %.80q", ErrUnsorted, i, line, before)
-			}
-			return line, err
-		}
+		sources[i] = func([]byte) ([]byte, error) { return readLine(in) }
 	}
 	return sorter.Merge(sources, once(w))
 }
 
-// readLine reads a line with its end, which the last one may lack.
+// readLine reads a line with its end, which the last one may lack. It is valid until the next is read.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := in.ReadSlice('\n')
+		if err == nil && line == nil {
+			return part, nil
+		}
 		line = append(line, part...)
 		switch {
 		case err == nil:

@@ -2,15 +2,11 @@ package warc
 
 import (
 	"crypto/sha1"
-	"encoding/binary"
 	"fmt"
 	"hash"
-	"hash/crc32"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -147,7 +143,11 @@ func (b *Builder) Append(dst []byte, r *Record) []byte {
 	}
 	b.header = r.appendHeader(b.header[:0])
 	if b.options.Compression == Gzip && (r.Packed || len(r.Body) == 0 && len(b.header)+len(r.Head) <= shortRecord) {
-		return b.appendMember(dst, r)
+		if b.header = append(b.header, r.Head...); !r.Packed {
+			b.header = append(b.header, recordEnd...)
+			return b.short.Member(dst, b.header)
+		}
+		return b.short.Member(dst, b.header, r.Body, recordEnd)
 	}
 	b.sink.bytes = dst
 	if b.zip == nil {
@@ -164,31 +164,6 @@ func (b *Builder) Append(dst []byte, r *Record) []byte {
 	dst = b.sink.bytes
 	b.sink.bytes = nil
 	return dst
-}
-
-// appendMember appends a record that is short or whose body is packed already as a gzip member, without the tables of
-// b.zip, which take 0.6 MB. A body stands in it as it is, in stored blocks (RFC 1951 3.2.4).
-func (b *Builder) appendMember(dst []byte, r *Record) []byte {
-	dst = append(append(dst, gzipMagic...), 0, 0, 0, 0, 0, 0, 255) // no flags, no moment, of no known system
-	b.header = append(b.header, r.Head...)
-	if !r.Packed {
-		b.header = append(b.header, recordEnd...)
-	}
-	dst = b.short.Append(dst, b.header, !r.Packed)
-	sum, size := crc32.ChecksumIEEE(b.header), len(b.header)
-	if r.Packed {
-		block := func(last byte, data []byte) {
-			n := uint16(len(data))
-			dst = binary.LittleEndian.AppendUint16(append(dst, last), n)
-			dst = append(binary.LittleEndian.AppendUint16(dst, ^n), data...)
-			sum, size = crc32.Update(sum, crc32.IEEETable, data), size+len(data)
-		}
-		for part := range slices.Chunk(r.Body, math.MaxUint16) {
-			block(0, part)
-		}
-		block(1, recordEnd)
-	}
-	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(dst, sum), uint32(size))
 }
 
 var (

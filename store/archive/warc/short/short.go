@@ -1,6 +1,6 @@
-// Package short compresses texts of some hundred bytes, as headers of records are, into a block of deflate (RFC 1951)
-// with a Huffman code that was made beforehand from such texts. A general compressor spends three quarters of its time
-// for a short text on making a code for it.
+// Package short makes gzip members of some hundred bytes of text, as headers of records are: a block of deflate
+// (RFC 1951) with a Huffman code that was made beforehand from such texts. A general compressor spends three quarters
+// of its time for a short text on making a code for it.
 //
 // Any inflater reads it. The code has words for all bytes, all lengths and all distances, so that any text can be
 // compressed; one that has little of ASCII grows by up to three quarters.
@@ -8,7 +8,10 @@ package short
 
 import (
 	"encoding/binary"
+	"hash/crc32"
+	"math"
 	"math/bits"
+	"slices"
 )
 
 // word is a word of the code with the bits that follow it, the first the lowest.
@@ -116,6 +119,27 @@ func (d *Deflater) divide(text []byte) {
 	for _, b := range text[at:] {
 		d.made = append(d.made, token{literal: uint16(b)})
 	}
+}
+
+// Member appends a text as a gzip member of no known moment and system. Behind it stand bodies that are compressed
+// already, in stored blocks (RFC 1951 3.2.4).
+func (d *Deflater) Member(dst, text []byte, bodies ...[]byte) []byte {
+	dst = append(dst, "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"...)
+	dst = d.Append(dst, text, len(bodies) == 0)
+	sum, size := crc32.ChecksumIEEE(text), len(text)
+	for i, body := range bodies {
+		sum, size = crc32.Update(sum, crc32.IEEETable, body), size+len(body)
+		for part := range slices.Chunk(body, math.MaxUint16) {
+			last := byte(0)
+			if body = body[len(part):]; len(body) == 0 && i == len(bodies)-1 {
+				last = 1
+			}
+			n := uint16(len(part))
+			dst = binary.LittleEndian.AppendUint16(append(dst, last), n)
+			dst = append(binary.LittleEndian.AppendUint16(dst, ^n), part...)
+		}
+	}
+	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(dst, sum), uint32(size))
 }
 
 // Append appends a text to dst, as the last block of its stream or as one behind which a byte begins.
