@@ -378,6 +378,21 @@ ${shutScript}
 		theAPI(name)
 	},
 
+	fragments() { // pages with words of their own, in which a script far away fetches more by an attribute
+		const name = 'fragments', root = path.join(out, name), many = 12
+		put(path.join(root, 'get.js'), `for (const e of document.querySelectorAll('[data-get]'))
+	fetch(e.dataset.get + '?_rsc=' + location.pathname.length).then((r) => r.text()).then((text) => { e.innerHTML = text })`)
+		for (const n of count(many)) {
+			put(path.join(root, `part/${n}.html`), `<p>${paragraphs(name + 'part', n).join('</p><p>')}</p><img src="/pictures/${n}.png" alt="">`)
+			const text = html(`<title>${title(name, n)}</title><style>${style}</style>`, `<h1>${title(name, n)}</h1><p>${paragraphs(name, n, 1)}</p>
+<div data-get="/part/${n}.html"></div><a href="/page/${(n + 1) % many}.html">next</a> ${shut}<script src="/get.js"></script>`)
+			put(path.join(root, `page/${n}.html`), text)
+			if (n === 0) put(path.join(root, 'index.html'), text)
+		}
+		pictures(root, name, many)
+		site(name, ['/', ...count(many).map((n) => `/page/${n}.html`)])
+	},
+
 	tried() { // what no archive can answer
 		const name = 'tried', root = path.join(out, name)
 		put(path.join(root, 'index.html'), html(`<title>${title(name, 0)}</title><style>${style}</style>`, `<h1>${title(name, 0)}</h1><main></main>
