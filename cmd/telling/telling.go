@@ -80,7 +80,9 @@ func ReadReceivers(dir string, env func(string) string) ([]*Receiver, error) {
 	in := yaml.NewDecoder(bytes.NewReader(text))
 	in.KnownFields(true)
 	if err := in.Decode(&all); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: want a list of receivers, each beginning with - name: NAME: %w", path, err)
+		why := strings.TrimPrefix(err.Error(), "yaml: unmarshal errors:\n  ")
+		why = strings.ReplaceAll(why, " not found in type telling.Receiver", " is not known")
+		return nil, fmt.Errorf("%s: want a list of receivers, each beginning with - name: NAME: %s", path, why)
 	}
 	if len(all) > maxReceivers {
 		return nil, fmt.Errorf("%s: more than %d receivers", path, maxReceivers)

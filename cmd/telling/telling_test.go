@@ -201,8 +201,9 @@ func TestAMistakeInTheFileOfReceiversIsNamed(t *testing.T) {
 		"- {name: a, to_file: nothing}":                       "no such file",
 		"- {name: a, to_env: NOTHING}":                        "the environment has no NOTHING",
 		"- {name: a, to_env: TO}\n- {name: a, to_env: TO}":    "two receivers are named a",
-		"a: b":   "want a list of receivers",
-		"- null": "receiver 1",
+		"a: b":                "want a list of receivers",
+		"- {name: a, url: b}": "NAME: line 1: field url is not known",
+		"- null":              "receiver 1",
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, RulesName), []byte(text), 0o600); err != nil {

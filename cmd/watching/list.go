@@ -237,14 +237,11 @@ func (l *List) exported(data []byte) error {
 	slices.SortFunc(all, func(a, b exportedWatch) int { return strings.Compare(a.URL, b.URL) })
 	for i := range all {
 		w := &all[i]
-		switch {
-		case w.URL == "":
-		case w.Paused:
-			l.note("%s is left out: it is paused", w.URL)
-		default:
-			if err := l.take(w.URL, Page{Every: w.every(), Watch: w.watch(l)}); err != nil {
-				return err
-			}
+		if w.URL == "" {
+			continue
+		}
+		if err := l.take(w.URL, Page{Every: w.every(), Watch: w.watch(l), Paused: w.Paused}); err != nil {
+			return err
 		}
 	}
 	return nil

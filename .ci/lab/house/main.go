@@ -109,7 +109,7 @@ var rooms = map[string]int{
 	"cmd/watching":         1_020,
 	"store/report/ccindex": 280,
 	"store/report/feeds":   105,
-	"store/report/news":    900,
+	"store/report/news":    905,
 	"store/report/brought": 90,
 	"store/report/looks":   183,
 	"master/changefeed":    532,

@@ -343,3 +343,50 @@ func TestARecordAdoptsWhatWasSaid(t *testing.T) {
 		t.Errorf("adopted, it is none: %v", err)
 	}
 }
+
+// What comes and goes again and again on some pages of a template is noise on others too. A notice that replaces
+// another on all pages is news, and so is one that goes after a while.
+func TestWhatComesAndGoesOnSeveralPagesIsNoise(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	show := func(page int, notice string) string {
+		return fmt.Sprintf("<p>The words of page %d.%s<p>The end of %[1]d.", page, notice)
+	}
+	for name, c := range map[string]struct {
+		notice func(round int) string
+		quiet  int // visits that change nothing, of each page after each round
+		told   func(round, pages int) bool
+	}{
+		"one of two": {func(int) string { return []string{"", "<p>Try the new search."}[r.IntN(2)] }, 0,
+			func(round, told int) bool { return round < 4 || told <= 1 }},
+		"one after the other": {func(round int) string { return "<p>" + strings.Repeat("Sale! ", round+1) }, 9,
+			func(_, told int) bool { return told == 12 }},
+		"for a while": {func(round int) string { return []string{"", "<p>We are closed."}[round%2] }, 9,
+			func(round, told int) bool { return round > 2 || told == 12 }},
+	} {
+		template, own, last := NewTemplate(), map[int]*Record{}, map[int]string{}
+		for round := range 9 {
+			told, changed := 0, 0
+			for page := range 12 {
+				now := show(page, c.notice(round))
+				if own[page] == nil {
+					own[page] = NewRecord()
+				} else if now == last[page] {
+					own[page].Visited(1)
+					template.Visited(1)
+				} else {
+					change := compared(last[page], now, nil)
+					Judge(change, uint64(page), own[page], template, DefaultLimits())
+					if changed++; change.Told(nil) {
+						told++
+					}
+				}
+				last[page] = now
+				own[page].Visited(c.quiet)
+				template.Visited(c.quiet)
+			}
+			if round > 0 && !c.told(round, told) {
+				t.Errorf("%s, round %d: of %d changed pages %d are told", name, round, changed, told)
+			}
+		}
+	}
+}

@@ -50,16 +50,17 @@ const (
 
 // Limits from which on changes under a key are noise: how often they have been seen, and at which share of the visits
 // since they were seen first. Chosen on the half of .ci/lab/watch that is for choosing. What has changed once on each
-// page of a template may be an update of the site: it is noise only at nearly all visits, OnceShare of them.
+// page of a template may be an update of the site: it is noise only at nearly all visits, OnceShare of them. What
+// comes, goes and comes back needs a smaller share, ToggleShare, and on several pages of a template SharedShare.
 type Limits struct {
-	PageTimes, TemplateTimes, Pages, Toggles int
-	PageShare, TemplateShare, OnceShare      float64
+	PageTimes, TemplateTimes, Pages, Toggles                      int
+	PageShare, TemplateShare, OnceShare, ToggleShare, SharedShare float64
 }
 
 // DefaultLimits are those that the lab chose.
 func DefaultLimits() Limits {
 	return Limits{PageTimes: 2, TemplateTimes: 4, Pages: 3, Toggles: 3, PageShare: 0.6, TemplateShare: 0.3,
-		OnceShare: 0.7}
+		OnceShare: 0.7, ToggleShare: 0.35, SharedShare: 0.15}
 }
 
 func (r *Record) find(key uint64) (int, bool) {
@@ -84,9 +85,11 @@ func (r *Record) learn(c *Change, page uint64, own *Record) {
 	for key := range replaced {
 		r.note(key, page, own.mark(key).times > 0)
 	}
-	if r.room == ofPage {
-		for key := range exact {
+	for key := range exact { // of a template only what has come and gone on one page
+		if r.room == ofPage {
 			r.note(key, page, false)
+		} else if own.mark(key).times > 0 {
+			r.note(key, page, true)
 		}
 	}
 	if r.visits > 1<<16 { // what was long ago counts less
@@ -158,16 +161,16 @@ func (c *Change) why(b *Changed, own, template *Record, l *Limits) (why Why) {
 				continue
 			}
 		}
-		times := l.PageTimes
+		times, share := l.PageTimes, l.PageShare
 		if j == 3 {
-			times = l.Toggles
+			times, share = l.Toggles, l.ToggleShare
 		}
 		switch m := own.mark(key); {
 		case m.said == kept:
 			return ""
 		case m.said == dismissed:
 			why = Dismissed
-		case why == "" && int(m.times) >= times && m.share(own.visits) >= l.PageShare:
+		case why == "" && int(m.times) >= times && m.share(own.visits) >= share:
 			why = reasons[j]
 		}
 		if template == nil {
@@ -178,16 +181,20 @@ func (c *Change) why(b *Changed, own, template *Record, l *Limits) (why Why) {
 			return ""
 		case m.said == dismissed:
 			why = Dismissed
-		case why == "" && j != 3 && int(m.times) >= l.TemplateTimes && m.isNoise(float64(template.visits+1), l):
+		case why == "" && int(m.times) >= l.TemplateTimes && m.isNoise(float64(template.visits+1), j == 3, l):
 			why = reasons[j]
 		}
 	}
 	return why
 }
 
-// isNoise reports whether what changed on pages of a template, at so many visits, is noise.
-func (m *mark) isNoise(visits float64, l *Limits) bool {
+// isNoise reports whether what changed on pages of a template, at so many visits, is noise. toggles: it is the same
+// text that comes and goes.
+func (m *mark) isNoise(visits float64, toggles bool, l *Limits) bool {
 	share := float64(m.times) / visits
+	if toggles {
+		return share >= l.SharedShare && bits.OnesCount8(m.again) >= l.Pages
+	}
 	return share >= l.TemplateShare && bits.OnesCount8(m.again) >= l.Pages ||
 		share >= l.OnceShare && bits.OnesCount8(m.pages) >= l.Pages
 }
