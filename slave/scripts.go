@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -185,11 +184,7 @@ func (p *Parser) scripts(m *parse, base weburl.URL, set *messages.LinkSet, found
 	}
 	v.RenderAfterNs = int64(render.After(attempts))
 	first := m.visit.Task == nil || m.visit.Task.CapturedUnix == 0 // else the store must say where its record lies
-	elsewhere := func(url string) bool { return !strings.HasPrefix(url, m.task.Host) }
-	if m.page != nil && slices.ContainsFunc(m.page.Missing, elsewhere) {
-		return // another host's pace
-	}
-	if first && !m.page.Waits() &&
+	if first && !m.page.Waits(m.task.Host, m.visit.Task != nil) &&
 		(decision == living.Render || !s.Full()) && (attempts < render.Renderings || goesOn) {
 		again := *m.visit
 		if again.Task, again.Render = nil, true; !goesOn {

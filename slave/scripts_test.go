@@ -22,16 +22,20 @@ func TestAPageOfWhichNothingHasComeUsesNoTries(t *testing.T) {
 	lacked := []string{"http://a.example/data.json"}
 	for sentence, c := range map[string]struct {
 		page *render.Page
+		lent *messages.Task
 		want int // tries, with the one that is to come; -1: it is not shown again
 	}{
-		"it was fetched": {nil, 1},
-		"it goes on":     {&render.Page{Rendering: &browser.Rendering{}, Missing: lacked}, 0},
-		"it is stuck":    {&render.Page{Rendering: &browser.Rendering{}, Missing: lacked, Stuck: true}, 1},
-		"it waits":       {&render.Page{}, -1},
+		"it was fetched": {nil, nil, 1},
+		"it goes on":     {&render.Page{Rendering: &browser.Rendering{}, Missing: lacked}, &messages.Task{}, 0},
+		"it is stuck":    {&render.Page{Rendering: &browser.Rendering{}, Missing: lacked, Stuck: true}, nil, 1},
+		"it waits":       {&render.Page{}, nil, -1},
+		"it asks first":  {&render.Page{Missing: lacked}, nil, 1},
+		"it was lent so": {&render.Page{Missing: lacked}, &messages.Task{}, -1},
 	} {
 		m := answered(200, "", "", "", "text/html", []byte("<script src=a.js></script>"))
 		url := weburl.MustParse("http://a.example/list")
-		m.visit, m.page, m.scripts = &walk.Visit{URL: url}, c.page, &render.Lease{Renderer: renderer, Mode: "all"}
+		m.visit, m.page = &walk.Visit{URL: url, Task: c.lent}, c.page
+		m.scripts = &render.Lease{Renderer: renderer, Mode: "all"}
 		m.response.URL, m.visited.Url = url, url.String()
 		p, found := &Parser{o: DefaultOptions()}, &parsed{}
 		p.scripts(m, url, &messages.LinkSet{}, found)

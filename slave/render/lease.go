@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"henro/actors/living"
@@ -27,9 +26,9 @@ type Lease struct {
 	Patterns  []*regexp.Regexp // of pages whose scripts are run in any case
 	Behaviour string           // the user's script for the host
 
-	mu      sync.Mutex // guards living
+	mu      sync.Mutex // guards what follows
 	living  living.Host
-	sampled atomic.Int32
+	sampled []string // URLs of pages that were shown to learn from
 }
 
 // Knows takes what rendering showed of the host's pages before.
@@ -43,7 +42,24 @@ func (l *Lease) Recalled(url weburl.URL, at time.Time, file string, offset int64
 }
 
 // Full reports that enough pages of the lease were shown to learn from.
-func (l *Lease) Full() bool { return l.sampled.Load() >= Samples }
+func (l *Lease) Full() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.sampled) >= Samples
+}
+
+// samples reports whether a page is one to learn from.
+func (l *Lease) samples(url string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !slices.Contains(l.sampled, url) {
+		if len(l.sampled) >= Samples {
+			return false
+		}
+		l.sampled = append(l.sampled, url)
+	}
+	return true
+}
 
 // Decide says what is done with a page that was fetched; scripted and runs are what its static scan says.
 func (l *Lease) Decide(url string, scripted, runs bool) living.Decision {
@@ -59,15 +75,11 @@ func (l *Lease) Decide(url string, scripted, runs bool) living.Decision {
 	return living.Static
 }
 
-// Expand returns the URLs that rules name for a page. One that is shown in any case waits for them.
+// Expand returns the URLs that rules name for a page.
 func (l *Lease) Expand(url string, html []byte) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	urls := l.living.Expand(url, html)
-	if l.Mode == "all" {
-		l.expect(url, urls)
-	}
-	return urls
+	return l.living.Expand(url, html)
 }
 
 // Learn lets the pages of the lease have what the one before showed, and returns it for the Host, which learns it once
@@ -86,8 +98,9 @@ func (l *Lease) Learn(s *living.Sample) []byte {
 }
 
 // Show takes a page from the archive, and has its scripts run: if that is decided, if something has come of what it
-// lacked the last time, and, where it is one to learn from, if the lease has not had enough of those. ErrAbsent: the
-// page is not there. never is as in Run.
+// lacked the last time, and, where it is one to learn from, if the lease has not had enough of those. What rules name
+// for it is asked for first, once: it is in Missing, and the page is not shown. ErrAbsent: the page is not there. never
+// is as in Run.
 func (l *Lease) Show(ctx context.Context, url weburl.URL, attempts uint16,
 	never func(weburl.URL, string) bool) (*Page, error) {
 	if l == nil {
@@ -98,16 +111,22 @@ func (l *Lease) Show(ctx context.Context, url weburl.URL, attempts uint16,
 		return nil, err
 	}
 	page.Attempts, page.Vain = attempts, l.vain(url.String(), attempts)
-	if page.Vain < Renderings && l.Lacks(ctx, url.String(), attempts) {
+	decision := l.Decide(url.String(), true, true)
+	switch {
+	case decision != living.Render && decision != living.Sampled:
+		return page, nil
+	case page.Vain < Renderings && l.Lacks(ctx, url.String()):
+		return page, nil
+	case decision == living.Sampled && attempts < Renderings && !l.samples(url.String()):
 		return page, nil
 	}
-	switch l.Decide(url.String(), true, true) {
-	case living.Sampled:
-		if attempts < Renderings && l.sampled.Add(1) > Samples {
-			return page, nil
-		}
-		fallthrough
-	case living.Render:
+	if attempts <= 1 {
+		page.Missing = slices.DeleteFunc(l.lacking(ctx, l.Expand(url.String(), page.Body)), func(url string) bool {
+			to, err := weburl.Parse(url)
+			return err != nil || never(to, "fetch")
+		})
+	}
+	if len(page.Missing) == 0 {
 		l.Run(ctx, page, l.Behaviour, never)
 	}
 	return page, nil

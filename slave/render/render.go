@@ -214,33 +214,35 @@ func (r *Renderer) vain(url string, attempts uint16) uint32 {
 	return uint32(r.lacks.Vain(wanted.Key(url), attempts))
 }
 
-// expect notes what a page will ask for.
-func (r *Renderer) expect(url string, urls []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lacks.Expect(wanted.Key(url), urls)
-}
-
-// maxLooked bounds what a page lacked and others are asked for, before it is shown again.
+// maxLooked bounds the URLs of a page for which others are asked before it is shown.
 const maxLooked = 16
 
-// Lacks reports that nothing has come of what a page lacked when it was shown last, or, the first time that it is
-// looked at again, of what it will ask for.
-func (r *Renderer) Lacks(ctx context.Context, url string, attempts uint16) bool {
+// Lacks reports that nothing has come of what a page lacked when it was shown last.
+func (r *Renderer) Lacks(ctx context.Context, url string) bool {
 	r.mu.Lock()
 	lacked := r.lacks.Now(wanted.Key(url))
-	if attempts > 1 && r.lacks.Expected(wanted.Key(url)) {
-		lacked = nil
-	}
-	come := slices.ContainsFunc(lacked, func(url string) bool { _, come := r.at(url); return come })
 	r.mu.Unlock()
-	first := lacked[:min(len(lacked), maxLooked)]
-	return len(lacked) > 0 && !come && !slices.ContainsFunc(first, func(url string) bool {
+	return len(lacked) > 0 && len(r.lacking(ctx, lacked)) == len(lacked)
+}
+
+// lacking returns those of some URLs that neither came nor are on their way.
+func (r *Renderer) lacking(ctx context.Context, urls []string) (missing []string) {
+	r.mu.Lock()
+	for _, url := range urls {
+		if _, come := r.at(url); !come && r.coming[wanted.Key(url)] == nil {
+			missing = append(missing, url)
+		}
+	}
+	r.mu.Unlock()
+	asked := 0
+	return slices.DeleteFunc(missing, func(url string) bool {
 		to, err := weburl.Parse(url)
-		if err == nil && r.others != nil {
+		if asked++; r.others == nil || asked > maxLooked {
+			return false
+		} else if err == nil {
 			_, err = r.others.Ask(ctx, to, false)
 		}
-		return r.others != nil && (err == nil || errors.Is(err, ErrNever))
+		return err == nil || errors.Is(err, ErrNever)
 	})
 }
 
@@ -255,7 +257,7 @@ type Page struct {
 	Vain          uint32    // of those, how many came after the last one that brought it further
 
 	Rendering *browser.Rendering // nil: the scripts were not run
-	Missing   []string           // what the page asked for and the archive has not yet, in the form of URLs here
+	Missing   []string           // what the page asks for and the archive has not yet, in the form of URLs here
 	Stuck     bool               // it lacked of that before, or too much
 	Err       error              // why the scripts could not be run
 }
@@ -305,8 +307,16 @@ func (r *Renderer) Have(ctx context.Context, url weburl.URL, whole bool) (*Page,
 	return p, nil
 }
 
-// Waits reports that nothing has come of what a page lacked, and it was not shown; p may be nil.
-func (p *Page) Waits() bool { return p != nil && p.Rendering == nil && p.Err == nil }
+// Waits reports that a page has to wait for another lease: it was not shown, since nothing has come of what it lacked,
+// or it lacks something of another host, or, where it was lent to be shown, what was asked for before. p may be nil.
+func (p *Page) Waits(host string, lent bool) bool {
+	if p == nil {
+		return false
+	}
+	elsewhere := func(url string) bool { return !strings.HasPrefix(url, host) }
+	shown := p.Rendering != nil || p.Err != nil
+	return !shown && (len(p.Missing) == 0 || lent) || slices.ContainsFunc(p.Missing, elsewhere)
+}
 
 // Decode makes the body of a page of its payload.
 func (p *Page) Decode() error {

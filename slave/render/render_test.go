@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -15,7 +16,7 @@ import (
 	"henro/actors/living"
 	"henro/messages/weburl"
 	"henro/slave/browser"
-	"henro/slave/render/lacks"
+	"henro/slave/render/wanted"
 )
 
 // none is a browser of tests that show nothing.
@@ -83,13 +84,13 @@ func TestAPageWaitsForWhatMayComeAlone(t *testing.T) {
 		never := func(url weburl.URL, kind string) bool { return kind == "fetch" && url.String() == denied }
 		r.Run(t.Context(), p, "", never)
 	}
-	if show(); !slices.Equal(p.Missing, []string{coming}) || p.Stuck || !r.Lacks(t.Context(), page, 1) {
+	if show(); !slices.Equal(p.Missing, []string{coming}) || p.Stuck || !r.Lacks(t.Context(), page) {
 		t.Errorf("it lacks %v, stuck %v", p.Missing, p.Stuck)
 	}
 	if show(); !p.Stuck {
 		t.Error("it lacks the same again, and goes on")
 	}
-	if r.Archived(coming, Never, "", 0); r.Lacks(t.Context(), page, 1) {
+	if r.Archived(coming, Never, "", 0); r.Lacks(t.Context(), page) {
 		t.Error("it waits for what will not come")
 	}
 	if show(); len(p.Missing) > 0 {
@@ -145,13 +146,13 @@ func TestWhatAnotherSlaveHasIsThere(t *testing.T) {
 		p.Missing = nil
 		r.Run(t.Context(), p, "", func(weburl.URL, string) bool { return false })
 	}
-	if show(); !slices.Equal(p.Missing, []string{script, failed}) || !r.Lacks(t.Context(), p.URL.String(), 1) {
+	if show(); !slices.Equal(p.Missing, []string{script, failed}) || !r.Lacks(t.Context(), p.URL.String()) {
 		t.Errorf("nobody has it, and it lacks %v", p.Missing)
 	}
-	if has[failed] = ""; r.Lacks(t.Context(), p.URL.String(), 1) {
+	if has[failed] = ""; r.Lacks(t.Context(), p.URL.String()) {
 		t.Error("it waits for what another has tried in vain")
 	}
-	if has[script] = "1"; r.Lacks(t.Context(), p.URL.String(), 1) {
+	if has[script] = "1"; r.Lacks(t.Context(), p.URL.String()) {
 		t.Error("it waits for what another has")
 	}
 	if show(); len(p.Missing) > 0 {
@@ -181,27 +182,114 @@ func TestTheLatestCaptureIsFound(t *testing.T) {
 	}
 }
 
-// A page that is shown in any case waits for what rules name once, and no longer: it may never come.
-func TestWhatRulesNameIsWaitedForOnce(t *testing.T) {
+// counts is a browser that shows everything.
+type counts int
+
+func (c *counts) Render(context.Context, browser.Page, browser.Source) (*browser.Rendering, error) {
+	*c++
+	return &browser.Rendering{}, nil
+}
+func (*counts) Close() error { return nil }
+
+// shower is a lease with a rule that names of each page its data, and what shows its pages.
+func shower(t *testing.T, mode string) (*Lease, *counts, others) {
+	r, shown, has := quiet(t.TempDir()), new(counts), others{}
+	t.Cleanup(func() { r.Close() })
+	r.browser, r.others = shown, has
+	l := &Lease{Renderer: r, Mode: mode}
+	for i := range 3 {
+		url := fmt.Sprintf("http://a.example/%d", i)
+		l.Learn(&living.Sample{URL: url, HTML: []byte("<p>"), Asked: []string{url + ".json"}})
+	}
+	return l, shown, has
+}
+
+// What rules name for a page that is to be shown is asked for before, once: it may never come.
+func TestWhatRulesNameIsAskedForFirst(t *testing.T) {
+	const page, part = "http://a.example/7", "http://a.example/7.json"
+	never := func(weburl.URL, string) bool { return false }
+	for _, mode := range []string{"all", "auto"} {
+		for name, c := range map[string]struct {
+			attempts uint16
+			never    func(weburl.URL, string) bool
+			before   func(*Lease, others)
+			missing  []string
+		}{
+			"nothing is known": {1, never, func(l *Lease, _ others) { l.living = living.Host{} }, nil},
+			"it has not come":  {1, never, func(*Lease, others) {}, []string{part}},
+			"the next time":    {2, never, func(*Lease, others) {}, nil},
+			"it is there":      {1, never, func(l *Lease, _ others) { l.Archived(part, Never, "", 0) }, nil},
+			"it is coming":     {1, never, func(l *Lease, _ others) { l.Coming(part) }, nil},
+			"another has it":   {1, never, func(_ *Lease, has others) { has[part] = "{}" }, nil},
+			"nobody may ask": {1, func(url weburl.URL, _ string) bool { return url.String() == part },
+				func(*Lease, others) {}, nil},
+		} {
+			l, shown, has := shower(t, mode)
+			has[page] = "<p>"
+			l.Patterns = []*regexp.Regexp{regexp.MustCompile("/7$")}
+			c.before(l, has)
+			got, err := l.Show(t.Context(), weburl.MustParse(page), c.attempts, c.never)
+			if err != nil || !slices.Equal(got.Missing, c.missing) || int(*shown) != min(1, 1-len(c.missing)) ||
+				got.Waits("http://a.example", false) ||
+				got.Waits("http://a.example", true) != (len(c.missing) > 0) ||
+				got.Waits("http://b.example", false) != (len(c.missing) > 0) {
+				t.Errorf("%s, %s: %v %+v, shown %d times", mode, name, err, got, *shown)
+			}
+		}
+	}
+}
+
+// A page uses one of the samples of its lease, however often it is shown; of others beyond these none is.
+func TestAPageIsOneSampleHoweverOftenItIsShown(t *testing.T) {
+	l, shown, has := shower(t, "auto")
+	l.living = living.Host{}
+	show := func(i int) {
+		url := weburl.MustParse(fmt.Sprintf("http://a.example/page/%d", i))
+		has[url.String()] = "<p>"
+		if p, err := l.Show(t.Context(), url, 1, func(weburl.URL, string) bool { return false }); err != nil {
+			t.Fatal(p, err)
+		}
+	}
+	for range 3 {
+		for i := range Samples {
+			if l.Full() != (*shown >= Samples) {
+				t.Errorf("after %d, full %v", *shown, l.Full())
+			}
+			show(i)
+		}
+	}
+	if show(Samples); *shown != 3*Samples || !l.Full() {
+		t.Errorf("shown %d times, full %v", *shown, l.Full())
+	}
+}
+
+// What a page lacked and is on its way to the archive has come: it is waited for when the page asks for it.
+func TestWhatIsOnItsWayHasCome(t *testing.T) {
 	r := quiet(t.TempDir())
 	defer r.Close()
-	const page, part = "http://a.example/1", "http://a.example/1.json"
-	for mode, waits := range map[string]bool{"all": true, "auto": false} {
-		l := &Lease{Renderer: r, Mode: mode}
-		for i := range 5 {
-			url := fmt.Sprintf("http://a.example/%d", i)
-			l.Learn(&living.Sample{URL: url, HTML: []byte("<p>"), Asked: []string{url + ".json"}})
-		}
-		if got := l.Expand(page, []byte("<p>")); !slices.Equal(got, []string{part}) {
-			t.Fatalf("rules name %v", got)
-		}
-		if r.Lacks(t.Context(), page, 1) != waits || r.Lacks(t.Context(), page, 2) {
-			t.Errorf("%s: it waits %v and %v", mode, r.Lacks(t.Context(), page, 1), r.Lacks(t.Context(), page, 2))
-		}
-		r.lacks = lacks.Book{}
+	const page, part = "http://a.example/", "http://a.example/part"
+	has, most := others{page: "<p>"}, []string{part, part + "2"}
+	r.others = has
+	r.lacks.Note(wanted.Key(page), most)
+	if !r.Lacks(t.Context(), page) {
+		t.Error("nothing has come, and it waits for nothing")
 	}
-	r.expect(page, []string{part})
-	if r.Archived(part, Never, "", 0); r.Lacks(t.Context(), page, 1) {
-		t.Error("it waits for what has come")
+	l, never := &Lease{Renderer: r, Mode: "all"}, func(weburl.URL, string) bool { return false }
+	p, err := l.Show(t.Context(), weburl.MustParse(page), 2, never)
+	if err != nil || !p.Waits("http://a.example", false) {
+		t.Errorf("it is shown, and nothing has come: %+v, %v", p, err)
+	}
+	if r.Coming(part); r.Lacks(t.Context(), page) {
+		t.Error("it waits for what is there as soon as it is synced")
+	}
+	for i := range maxLooked {
+		most = append(most, fmt.Sprint(part, i+3))
+	}
+	has[most[maxLooked]] = "beyond those for which others are asked"
+	if r.coming = map[uint64]chan struct{}{}; len(r.lacking(t.Context(), most)) != len(most) {
+		t.Error("others are asked for more than is bounded")
+	}
+	if has[most[maxLooked-1]] = "the last of these"; len(r.lacking(t.Context(), most)) != len(most)-1 {
+		t.Error("others are asked for fewer than they may be")
 	}
 }

@@ -17,7 +17,6 @@ type Book struct{ pages map[uint64]lack }
 type lack struct {
 	now, ever []string // URLs: the last time; each time
 	since     uint16   // the attempt that went on
-	expected  bool     // now is what rules name: the page was not shown yet
 }
 
 // Note notes what a page lacks, and reports that it is stuck: something of it was lacked before, or too much was. Of
@@ -29,21 +28,11 @@ func (b *Book) Note(page uint64, missing []string) (stuck bool) {
 	was := b.pages[page]
 	ever := was.ever
 	if delete(b.pages, page); len(missing) > 0 && len(b.pages) < maxPages {
-		b.pages[page] = lack{missing, slices.Concat(ever, missing), was.since, false}
+		b.pages[page] = lack{missing, slices.Concat(ever, missing), was.since}
 	}
 	before := func(url string) bool { return slices.Contains(ever, url) }
 	return len(ever) >= maxEver || slices.ContainsFunc(missing, before)
 }
-
-// Expect notes what a page will ask for, before it is shown for the first time.
-func (b *Book) Expect(page uint64, urls []string) {
-	if b.Note(page, urls); len(b.pages[page].now) > 0 {
-		b.pages[page] = lack{now: urls, expected: true}
-	}
-}
-
-// Expected reports that what a page lacks is what rules name.
-func (b *Book) Expected(page uint64) bool { return b.pages[page].expected }
 
 // Now is what a page lacked when it was shown last: until something of it has come it would be shown as before.
 func (b *Book) Now(page uint64) []string { return b.pages[page].now }

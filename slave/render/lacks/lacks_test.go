@@ -65,16 +65,3 @@ func TestAPageThatGoesOnWaitsInVainForNothing(t *testing.T) {
 		t.Error("a page that lacks nothing is remembered")
 	}
 }
-
-// What rules name is lacked until the page is shown, and it is not stuck when it lacks that then.
-func TestWhatIsExpectedIsLackedOnce(t *testing.T) {
-	var b Book
-	b.Expect(1, []string{"one"})
-	b.Expect(2, nil)
-	if !b.Expected(1) || b.Expected(2) || !slices.Equal(b.Now(1), []string{"one"}) || len(b.pages) != 1 {
-		t.Errorf("%+v", b.pages)
-	}
-	if b.Note(1, []string{"one"}) || b.Expected(1) || !b.Note(1, []string{"one"}) {
-		t.Errorf("%+v", b.pages)
-	}
-}
