@@ -93,7 +93,7 @@ func (s *signs) asked(k Kind) bool {
 // logging in, which is content there.
 func (s *signs) byDeeds(does uint64, size int, asked bool) Kind {
 	status := s.page.Status
-	sends := does&stays == 0 || s.failed || s.page.Redirected || s.hinted(LogIn) > 1
+	sends := does&stays == 0 || s.failed || s.page.Redirected
 	script := does&scripts != 0 && size == 0 && s.pages == 0
 	switch forms := s.body.of(LogIn, widgets); {
 	case forms > 0 && sends && !asked && !s.talks(LogIn), status == 401 && !script, status == 402:
@@ -148,7 +148,7 @@ func (s *signs) isShaped(k Kind, size int, does uint64) bool {
 
 // isStrange reports a status of no standard, or the one for laws: who sends it says of nothing what it is, but refuses.
 func isStrange(code int) bool {
-	return code > 599 || code >= 418 && code < 500 && (code < 421 || code == 430 || code > 431)
+	return code > 599 || code >= 418 && code < 500 && (code < 421 || code > 431)
 }
 
 // speaks reports that a page without a shape speaks to its reader, as walls do, and is not laid out as content is.
