@@ -41,12 +41,7 @@ func (s *signs) byShape() Kind {
 	}
 	hinted.find(lower([]byte(d.Title)), &s.title)
 	hinted.find(lower(d.Text), &s.text)
-	best, second, most := None, None, 0
-	for k := Challenge; k < kinds; k++ {
-		if n := s.hinted(k) + s.around(k); n > most {
-			best, second, most = k, best, n
-		}
-	}
+	best, second, most := s.mostHinted()
 	size := letters(d.Text, max(len(d.Text)/2, sentence))
 	switch {
 	case s.page.Redirected && best == Consent && most > 1 && s.says(Consent):
@@ -57,8 +52,7 @@ func (s *signs) byShape() Kind {
 	if !s.failed && most < 2 && size > sentence || s.here() == nil {
 		return None // before its body and its URL are looked at
 	}
-	refused := status == 401 || status == 403
-	asked := !s.page.Redirected && !refused && s.says(LogIn) // a page for logging in is content there
+	asked := !s.page.Redirected && !s.isDenied() && s.says(LogIn) // a page for logging in is content there
 	if asked && best == LogIn {
 		best, most = second, s.hinted(second)
 	}
@@ -74,6 +68,17 @@ func (s *signs) byShape() Kind {
 		return None
 	}
 	return best
+}
+
+// mostHinted returns the kind of which hints say most, the one that was before it, and how many hints these are.
+func (s *signs) mostHinted() (best, second Kind, most int) {
+	best, second = None, None
+	for k := Challenge; k < kinds; k++ {
+		if n := s.hinted(k) + s.around(k); n > most {
+			best, second, most = k, best, n
+		}
+	}
+	return best, second, most
 }
 
 // byIdeas looks at a page of some text of which hints say a kind: many, and nothing else.
@@ -132,16 +137,15 @@ func (s *signs) isShaped(k Kind, size int, does uint64) bool {
 	n, around := min(shape, 2), s.around(k)
 	if own {
 		around = 0
-	}
-	n += min(ideas+around, 3)
-	if s.failed {
-		n++
-	}
-	if !own && size <= ideas*perIdea {
+	} else if size <= ideas*perIdea {
 		n++
 		if size <= sentence*2/3 && !s.failed {
 			n++ // hardly more than the ideas
 		}
+	}
+	n += min(ideas+around, 3)
+	if s.failed {
+		n++
 	}
 	return (ideas >= 2 || shape > 0 && (s.failed || s.page.Redirected)) && n >= enough
 }

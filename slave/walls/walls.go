@@ -309,15 +309,15 @@ func (s *signs) namesHost() bool {
 	return strings.Contains(strings.ToLower(d.Title), name) || bytes.Contains(d.Text, []byte(name))
 }
 
+// isDenied reports a status that asks who it is, or refuses.
+func (s *signs) isDenied() bool { return s.page.Status == 401 || s.page.Status == 403 }
+
 // isLogIn reports a form for a password, or a provider's page that makes one, in the place of what was asked for.
 func (s *signs) isLogIn() bool {
-	if len(s.page.Document.Text) > maxText/2 {
-		return false
-	}
-	denied, redirected := s.page.Status == 401 || s.page.Status == 403, s.page.Redirected
+	denied, redirected := s.isDenied(), s.page.Redirected
 	worded, said := s.title.of(LogIn, titles) > 0, s.text.of(LogIn, says) > 0
 	short := s.bare && len(s.page.Document.Text) <= sentence
-	if !denied && !redirected && !worded && !said && !short {
+	if len(s.page.Document.Text) > maxText/2 || !denied && !redirected && !worded && !said && !short {
 		return false // whatever its body has
 	}
 	form, marked := s.inBody().of(LogIn, widgets) > 0, s.body.of(LogIn, marks) > 0
@@ -327,14 +327,17 @@ func (s *signs) isLogIn() bool {
 	if s.here() == nil || !redirected && !denied && s.says(LogIn) {
 		return false // of the last: it was asked for
 	}
-	if !worded && s.talks(LogIn) {
-		return false
-	}
+	return (worded || !s.talks(LogIn)) && s.isGate(worded, said, form, marked)
+}
+
+// isGate reports that words, a form and marks of logging in suffice, of a page that was not asked for to log in.
+func (s *signs) isGate(worded, said, form, marked bool) bool {
+	denied, redirected := s.isDenied(), s.page.Redirected
 	switch {
-	case denied && worded && said, form && (worded || denied || said):
+	case redirected && s.says(LogIn) && (form || worded || said || s.bare):
 		return true
-	case marked && (worded || redirected || short):
+	case marked && (worded || redirected || s.bare && len(s.page.Document.Text) <= sentence):
 		return true
 	}
-	return redirected && s.says(LogIn) && (form || worded || said || s.bare)
+	return denied && worded && said || form && (worded || denied || said)
 }
