@@ -83,7 +83,7 @@ func (s *signs) mostHinted() (best, second Kind, most int) {
 
 // byIdeas looks at a page of some text of which hints say a kind: many, and nothing else.
 func (s *signs) byIdeas(best Kind, most, size int) Kind {
-	if most < manyIdeas || size > most*perManyIdeas || s.hasSite() || s.asked(best) {
+	if most < manyIdeas || size > most*perManyIdeas || s.hasSite() || s.asked(best) || s.isLaidOut() {
 		return None
 	}
 	return best
@@ -160,8 +160,13 @@ func (s *signs) speaks(k Kind) bool {
 	if k != Parked && s.title[None][around]|s.text[None][around] == 0 {
 		return false
 	}
+	return !s.isLaidOut()
+}
+
+// isLaidOut reports that a page is laid out as content is.
+func (s *signs) isLaidOut() bool {
 	body := s.page.Body[:min(len(s.page.Body), maxRead)]
-	return !slices.ContainsFunc(layouts, func(tag []byte) bool { return bytes.Contains(body, tag) })
+	return slices.ContainsFunc(layouts, func(tag []byte) bool { return bytes.Contains(body, tag) })
 }
 
 // layouts are tags of content: lists with an order, examples, articles.

@@ -49,6 +49,7 @@ func TestAWallIsKnownByItsShape(t *testing.T) {
 		{"it was asked for", page("<div id=app></div>", here), None},
 		{"what is not there", page("<p>The firewall has blocked robots.</p>", status(404)), None},
 		{"a long question for consent", page(choice + more), Consent},
+		{"it is laid out as content", page(choice + more + "<ol><li>One"), None},
 		{"it speaks of it and leads to its site", page(choice + more + site), None},
 		{"a page with such a title that leads to its site",
 			page("<title>Cookie consent</title>" + choice + more + site), None},

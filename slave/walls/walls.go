@@ -262,7 +262,8 @@ func (s *signs) count(k Kind) (n int) {
 // talks reports that a page answers as content does, without a mark of a vendor's, and leads to its site: it may speak
 // of walls.
 func (s *signs) talks(k Kind) bool {
-	return !s.failed && !s.page.Redirected && s.inBody().of(k, marks) == 0 && s.hasSite()
+	return !s.failed && !s.page.Redirected && s.inBody().of(k, marks) == 0 &&
+		(s.hasSite() || len(s.page.Document.Text) > sentence && s.isLaidOut())
 }
 
 // hasSite reports that a page leads to others of its site, as what stands in the place of content does not.
@@ -273,6 +274,7 @@ func (s *signs) inBody() *found {
 	if !s.read {
 		s.read = true
 		written.find(s.page.Body[:min(len(s.page.Body), maxRead)], &s.body)
+		s.unquote()
 		var line []byte
 		for name, values := range s.page.Header {
 			for _, value := range values[:min(len(values), maxFields)] {
@@ -286,6 +288,18 @@ func (s *signs) inBody() *found {
 		}
 	}
 	return &s.body
+}
+
+// unquote takes the marks out that a page shows its readers, as one that speaks of walls does.
+func (s *signs) unquote() {
+	if s.bare || s.body == (found{}) {
+		return
+	}
+	var quoted found
+	written.find(s.page.Document.Text, &quoted)
+	for k := range quoted {
+		s.body[k][marks] &^= quoted[k][marks]
+	}
 }
 
 // says reports that the URL says of itself what kind of page it is.

@@ -40,9 +40,13 @@ func TestAWallHasSignsFromTwoPlaces(t *testing.T) {
 		{"title and bareness", page("<title>Just a moment...</title>"), Challenge},
 		{"a title alone", page("<title>Just a moment...</title>" + long), None},
 		{"a mark and bareness", page("<title>x</title><script>window._cf_chl_opt={}</script>"), Challenge},
+		{"a mark that is shown, too, and bareness",
+			page("<title>x</title><script>window._cf_chl_opt={}</script><p>_cf_chl_opt"), Challenge},
 		{"a mark alone", page("<title>x</title><script>window._cf_chl_opt={}</script>" + long), None},
 		{"the vendor's script on an ordinary page",
 			page("<title>x</title><script src=/cdn-cgi/challenge-platform/scripts/jsd/main.js></script>" + long), None},
+		{"a sentence and a mark that are quoted", page("<title>Just a moment</title><p>It says: enable JavaScript " +
+			"and cookies to continue.</p><pre>window._cf_chl_opt = {}</pre>" + long), None},
 		{"a field of the head and a status", page("", status(403), field("cf-mitigated", "challenge")), Challenge},
 		{"a field of the head, and nothing else", page("", field("cf-mitigated", "challenge")), Challenge},
 		{"a field of the head alone", page(long, field("cf-mitigated", "challenge")), None},
