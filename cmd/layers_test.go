@@ -66,7 +66,6 @@ var pure = []struct{ dir, why, mayImport string }{
 		"golang.org/x/net/html github.com/andybalholm/cascadia github.com/cespare/xxhash/v2 go.yaml.in/yaml/v3"},
 	{"store/fsync", "one system call for a name", ""},
 	{"store/archive/warc", "a format, written to any file", "github.com/klauspost/compress"},
-	{"store/archive/warc/short", "a text in, a block of deflate out", ""},
 	{"store/archive/cdxj", "a format, sorted and merged in files", ""},
 	{"store/journal", "lines, in files of bounded size", ""},
 	{"store/sorter", "bytes in any order in, in order out", ""},

@@ -30,8 +30,6 @@ type (
 	}
 	// Sync asks not to wait for more captures before the next sync, because nothing else is going on.
 	Sync struct{}
-	// write asks to write what has come.
-	write struct{}
 	// Describe says who crawls, for the head of the files that are begun from now on.
 	Describe struct{ Operator, UserAgent string }
 	// Archived says where a capture lies, on a disk, synced.
@@ -78,14 +76,14 @@ type Options struct {
 func DefaultOptions() Options {
 	return Options{
 		Writer: warc.DefaultWriterOptions(), SyncAfter: 100 * time.Millisecond, SyncBytes: 4 << 20,
-		MaxPending: 256 << 20, RetryAfter: time.Second, RetryMax: time.Minute,
+		MaxPending: 256 << 20,
+		RetryAfter: time.Second, RetryMax: time.Minute,
 	}
 }
 
 // Archivist owns the WARC files of one process. Captures gather in a batch; a child, the binder, appends them and
-// syncs (package groupcommit); then every sender is answered. They are written some milliseconds after they came, those
-// of that time together: what is written outlives the process, and after kill -9 package recall finds it. The sync is
-// for the loss of power.
+// syncs (package groupcommit); then every sender is answered. They are written as soon as the binder is free: what is
+// written outlives the process, and after kill -9 package recall finds it. The sync is for the loss of power.
 //
 // Invariants: what is answered by Archived survives kill -9 at any later instruction and, if the disk does what it says
 // of a sync, a loss of power; what is answered by Failed is in no file; every Archive is answered, also when the
@@ -95,8 +93,6 @@ type Archivist struct {
 	log     *logrus.Entry
 	files   *files
 	group   groupcommit.Group[binding]
-	coming  []*bindItem   // of group.Next, not yet on their way to the file
-	soon    floor.Timer   // until they are
 	resting time.Duration // the last rest of a row of failures; 0 after a success
 }
 
@@ -137,16 +133,11 @@ func (a *Archivist) Receive(ctx actor.Context) {
 		}
 	case *Describe:
 		a.group.Next.describes = m
-	case *write:
-		items := a.coming
-		a.coming = nil
-		a.group.Before(ctx, func() { a.files.write(items) })
 	case *groupcommit.Due:
-		a.group.Turn(ctx, func(*binding) { a.coming = nil })
+		a.group.Turn(ctx, func(*binding) {})
 	case *groupcommit.Synced:
 		a.settle(ctx)
 	case *actor.Stopping:
-		a.soon.Stop()
 		a.group.Stop()
 	case *actor.Stopped:
 		a.finish(ctx)
@@ -183,16 +174,10 @@ func (a *Archivist) gather(ctx actor.Context, m *Archive) {
 		at = at.Add(a.o.SyncAfter)
 	}
 	a.group.By(ctx, at)
-	if b.describes != nil {
-		return // its turn says first who crawls
-	}
-	if a.coming = append(a.coming, item); len(a.coming) == 1 {
-		a.soon.After(ctx, writeAfter, &write{})
+	if b.describes == nil { // else its turn says first who crawls
+		a.group.Before(ctx, func() { a.files.write(item) })
 	}
 }
-
-// writeAfter is how long a capture waits for others to be written with it: a write for each took 1 % of the processor.
-const writeAfter = 5 * time.Millisecond
 
 // settle answers a batch that the binder has had. After a failure the disk is left alone for a while, and files that
 // are not open are opened then, or finished if they are old, whatever waits.

@@ -34,9 +34,8 @@ type files struct {
 	bare     []string  // names of files that were finished and could not be indexed
 	bareAt   time.Time // when that was last tried
 	line     []byte
-	room     []byte // for captures that are written together
-	broken   bool   // something was appended that must not stay
-	ahead    bool   // the next batch may be written before its turn: the last is stored, and the file has room
+	broken   bool // something was appended that must not stay
+	ahead    bool // the next batch may be written before its turn: the last is stored, and the file has room
 }
 
 // open takes possession of the directory, and repairs what a process that died left there. Of files that are open it
@@ -82,13 +81,19 @@ func (s *files) open() error {
 	return err
 }
 
+// describe changes what the files that are begun from now on say of who crawls.
+func (s *files) describe(m *Describe) {
+	s.o.Info.Operator, s.o.Info.UserAgent = m.Operator, m.UserAgent
+	if s.writer != nil {
+		s.writer.Describe(s.o.Info)
+	}
+}
+
 // store appends the captures of b and syncs them. What of them is not on the disk in the end is cut off again; it is
 // stored again only if it is sent again.
 func (s *files) store(b *binding) (again error) {
-	if m := b.describes; m != nil { // what the files say that are begun from now on
-		if s.o.Info.Operator, s.o.Info.UserAgent = m.Operator, m.UserAgent; s.writer != nil {
-			s.writer.Describe(s.o.Info)
-		}
+	if b.describes != nil {
+		s.describe(b.describes)
 	}
 	b.err = s.open()
 	if s.ahead, b.shut = b.err == nil, s.writer == nil; b.err != nil {
@@ -111,15 +116,9 @@ func (s *files) store(b *binding) (again error) {
 	return nil
 }
 
-// write writes the next captures of a batch before its turn, if it can.
-func (s *files) write(items []*bindItem) {
-	size := 0
-	for _, item := range items {
-		size += len(item.order.Records)
-	}
-	if size > 0 { // else their turn has come already
-		s.ahead = s.ahead && !s.writer.Full(size) && s.place(items...) == nil
-	}
+// write writes the next capture of a batch before its turn, if it can.
+func (s *files) write(item *bindItem) {
+	s.ahead = s.ahead && !s.writer.Full(len(item.order.Records)) && s.place(item) == nil
 }
 
 func (s *files) append(items []*bindItem) error {
@@ -147,29 +146,16 @@ func (s *files) append(items []*bindItem) error {
 	return s.sync(items[synced:])
 }
 
-// place writes captures to the open file, one behind the other.
-func (s *files) place(items ...*bindItem) error {
-	records := items[0].order.Records
-	if len(items) > 1 {
-		records = s.room[:0]
-		for _, item := range items {
-			records = append(records, item.order.Records...)
-		}
-		if cap(records) <= 1<<20 { // what was large is not kept
-			s.room = records
-		}
-	}
+// place writes a capture to the open file.
+func (s *files) place(item *bindItem) error {
+	records := item.order.Records
 	offset, err := s.writer.Append(records)
 	if err != nil {
 		return err
 	}
-	for _, item := range items {
-		n := int64(len(item.order.Records))
-		item.Archived = Archived{Tag: item.order.Tag, File: s.writer.Name(), Offset: offset, Length: n}
-		if c := item.order.Captures; len(c) > 0 {
-			item.Offset, item.Length = offset+c[0].Offset, c[0].Length
-		}
-		offset += n
+	item.Archived = Archived{Tag: item.order.Tag, File: s.writer.Name(), Offset: offset, Length: int64(len(records))}
+	if c := item.order.Captures; len(c) > 0 {
+		item.Offset, item.Length = offset+c[0].Offset, c[0].Length
 	}
 	return nil
 }
@@ -204,6 +190,9 @@ func (s *files) sync(items []*bindItem) error {
 			entry.Offset += base
 			s.line = entry.Append(s.line)
 		}
+	}
+	s.list(s.line)
+	for _, item := range items {
 		if order := item.order; order.Whole && len(order.Captures) > 0 {
 			if err := s.payloads.Add(&order.Captures[0]); err != nil {
 				s.log.WithField("err", err).Warn(
@@ -211,7 +200,6 @@ func (s *files) sync(items []*bindItem) error {
 			}
 		}
 	}
-	s.list(s.line)
 	return nil
 }
 

@@ -74,7 +74,7 @@ const (
 
 // bounds are what measures may come to. A bound is only ever lowered.
 var bounds = map[string]int{
-	houseLines:                      70_195,
+	houseLines:                      70_191,
 	methods:                         30,
 	"fields of protocol.Write":      14,
 	"verbs that henro --help shows": 34,
@@ -130,8 +130,6 @@ var rooms = map[string]int{
 	"store/proof/packed":   168,
 	"store/archive/bucket": 2_256,
 	"slave/graph":          211,
-
-	"store/archive/warc/short": 161,
 }
 
 // forEngineers are pages of docs that are not for users, beside those of docs/measured.

@@ -317,13 +317,16 @@ func TestPackedPayloadsAreStored(t *testing.T) {
 	}
 }
 
+// losesPooled: the race detector has a sync.Pool, as that of StatelessDeflate, lose some of what it is given.
+var losesPooled bool
+
 func TestBuildingAllocatesNothing(t *testing.T) {
 	b := builder(t, warc.DefaultOptions())
 	for _, name := range []string{"an answer in chunks", "an answer that is compressed already"} {
 		x := exchanges()[name]
 		x.About = []warc.Field{{"fetchTimeMs", "12"}}
 		dst, _ := b.AppendExchange(nil, x)
-		if n := testing.AllocsPerRun(100, func() { dst, _ = b.AppendExchange(dst[:0], x) }); n > 0 {
+		if n := testing.AllocsPerRun(100, func() { dst, _ = b.AppendExchange(dst[:0], x) }); n > 0 && !losesPooled {
 			t.Errorf("%s: %v allocations for each exchange", name, n)
 		}
 	}

@@ -1,0 +1,5 @@
+//go:build race
+
+package warc_test
+
+func init() { losesPooled = true }
