@@ -112,19 +112,14 @@ func (l *Lease) Show(ctx context.Context, url weburl.URL, attempts uint16,
 	}
 	page.Attempts, page.Vain = attempts, l.vain(url.String(), attempts)
 	decision := l.Decide(url.String(), true, true)
-	switch {
-	case decision != living.Render && decision != living.Sampled:
-		return page, nil
-	case page.Vain < Renderings && l.Lacks(ctx, url.String()):
-		return page, nil
-	case decision == living.Sampled && attempts < Renderings && !l.samples(url.String()):
+	if decision != living.Render && decision != living.Sampled ||
+		page.Vain < Renderings && l.Lacks(ctx, url.String()) ||
+		decision == living.Sampled && attempts < Renderings && !l.samples(url.String()) {
 		return page, nil
 	}
 	if attempts <= 1 {
-		page.Missing = slices.DeleteFunc(l.lacking(ctx, l.Expand(url.String(), page.Body)), func(url string) bool {
-			to, err := weburl.Parse(url)
-			return err != nil || never(to, "fetch")
-		})
+		bad := func(url string) bool { to, err := weburl.Parse(url); return err != nil || never(to, "fetch") }
+		page.Missing = slices.DeleteFunc(l.lacking(ctx, l.absent(l.Expand(url.String(), page.Body))), bad)
 	}
 	if len(page.Missing) == 0 {
 		l.Run(ctx, page, l.Behaviour, never)

@@ -222,24 +222,31 @@ func (r *Renderer) Lacks(ctx context.Context, url string) bool {
 	r.mu.Lock()
 	lacked := r.lacks.Now(wanted.Key(url))
 	r.mu.Unlock()
-	return len(lacked) > 0 && len(r.lacking(ctx, lacked)) == len(lacked)
+	absent := r.absent(lacked)
+	return len(lacked) > 0 && len(absent) == len(lacked) && len(r.lacking(ctx, absent)) == len(lacked)
 }
 
-// lacking returns those of some URLs that neither came nor are on their way.
-func (r *Renderer) lacking(ctx context.Context, urls []string) (missing []string) {
+// absent returns those of some URLs that neither came here nor are on their way.
+func (r *Renderer) absent(urls []string) (absent []string) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, url := range urls {
 		if _, come := r.at(url); !come && r.coming[wanted.Key(url)] == nil {
-			missing = append(missing, url)
+			absent = append(absent, url)
 		}
 	}
-	r.mu.Unlock()
+	return absent
+}
+
+// lacking leaves of URLs that are absent here those that no other slave has, and that may come.
+func (r *Renderer) lacking(ctx context.Context, absent []string) []string {
 	asked := 0
-	return slices.DeleteFunc(missing, func(url string) bool {
-		to, err := weburl.Parse(url)
+	return slices.DeleteFunc(absent, func(url string) bool {
 		if asked++; r.others == nil || asked > maxLooked {
 			return false
-		} else if err == nil {
+		}
+		to, err := weburl.Parse(url)
+		if err == nil {
 			_, err = r.others.Ask(ctx, to, false)
 		}
 		return err == nil || errors.Is(err, ErrNever)

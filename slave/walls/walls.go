@@ -247,7 +247,7 @@ func (s *signs) count(k Kind) (n int) {
 	}
 	beside := marked || s.inBody().of(k, widgets) > 0 || k == Consent && s.says(Consent) || k == Parked && s.namesHost()
 	short := titled && s.title.of(k, says) == 0 && (spare || beside)
-	only := s.bare && sentences > 0 && len(s.page.Document.Text) <= sentence // it is all that there is
+	only := sentences > 0 && s.isShort() // it is all that there is
 	for _, sign := range [...]bool{marked, beside, s.bare, s.failed, short, only} {
 		if sign {
 			n++
@@ -323,6 +323,9 @@ func (s *signs) namesHost() bool {
 	return strings.Contains(strings.ToLower(d.Title), name) || bytes.Contains(d.Text, []byte(name))
 }
 
+// isShort reports that a page says hardly more than one sentence, and has nothing else.
+func (s *signs) isShort() bool { return s.bare && len(s.page.Document.Text) <= sentence }
+
 // isDenied reports a status that asks who it is, or refuses.
 func (s *signs) isDenied() bool { return s.page.Status == 401 || s.page.Status == 403 }
 
@@ -330,8 +333,7 @@ func (s *signs) isDenied() bool { return s.page.Status == 401 || s.page.Status =
 func (s *signs) isLogIn() bool {
 	denied, redirected := s.isDenied(), s.page.Redirected
 	worded, said := s.title.of(LogIn, titles) > 0, s.text.of(LogIn, says) > 0
-	short := s.bare && len(s.page.Document.Text) <= sentence
-	if len(s.page.Document.Text) > maxText/2 || !denied && !redirected && !worded && !said && !short {
+	if len(s.page.Document.Text) > maxText/2 || !denied && !redirected && !worded && !said && !s.isShort() {
 		return false // whatever its body has
 	}
 	form, marked := s.inBody().of(LogIn, widgets) > 0, s.body.of(LogIn, marks) > 0
@@ -350,7 +352,7 @@ func (s *signs) isGate(worded, said, form, marked bool) bool {
 	switch {
 	case redirected && s.says(LogIn) && (form || worded || said || s.bare):
 		return true
-	case marked && (worded || redirected || s.bare && len(s.page.Document.Text) <= sentence):
+	case marked && (worded || redirected || s.isShort()):
 		return true
 	}
 	return denied && worded && said || form && (worded || denied || said)

@@ -60,6 +60,8 @@ func TestAWallHasSignsFromTwoPlaces(t *testing.T) {
 			"<button>Accept all</button>"), Consent},
 		{"a page with a banner", page("<title>News</title><button>Accept all</button>" + long), None},
 		{"rate limit: a sentence that is all", page("<p>Too many requests. Try again later.</p>"), RateLimit},
+		{"rate limit: a sentence among others", page("<p>Too many requests. " +
+			strings.Repeat("The river was low that year. ", 8)), None},
 		{"a page about rate limits", page("<title>Limits</title><p>Too many requests: HTTP 429. Try again later." +
 			"</p>" + long), None},
 		{"parked: own name and sentence", page("<title>news.example.org</title><p>news.example.org is for sale</p>"),

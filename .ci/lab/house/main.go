@@ -74,7 +74,7 @@ const (
 
 // bounds are what measures may come to. A bound is only ever lowered.
 var bounds = map[string]int{
-	houseLines:                      70_191,
+	houseLines:                      70_185,
 	methods:                         30,
 	"fields of protocol.Write":      14,
 	"verbs that henro --help shows": 34,
@@ -111,7 +111,7 @@ var rooms = map[string]int{
 	"store/report/feeds":   105,
 	"store/report/news":    905,
 	"store/report/brought": 90,
-	"store/report/looks":   183,
+	"store/report/looks":   176,
 	"master/changefeed":    532,
 	"master/pictures":      230,
 	"master/watchlist":     200,
@@ -128,7 +128,7 @@ var rooms = map[string]int{
 	"slave/walls/alike":    121,
 	"store/proof":          2_322,
 	"store/proof/packed":   168,
-	"store/archive/bucket": 2_256,
+	"store/archive/bucket": 2_254,
 	"slave/graph":          211,
 }
 

@@ -91,7 +91,7 @@ func (a *Archive) Lines(from string, failed *error) iter.Seq[[]byte] {
 }
 
 // File reads a WARC file by ranges.
-func (a *Archive) File(name string) (io.ReadSeeker, error) {
+func (a *Archive) File(name string) (*io.SectionReader, error) {
 	a.mu.Lock()
 	o, there := a.objects[name]
 	a.mu.Unlock()

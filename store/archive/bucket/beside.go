@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -303,15 +302,11 @@ func (a *Archive) Edges(of *cdxj.Entry, show func(tables.Row) error) error {
 		return nil
 	}
 	if of != nil {
-		o, there := objects[of.Filename]
-		if !there {
-			return fmt.Errorf("%v: %s: %w", x.b, of.Filename, fs.ErrNotExist)
+		f, err := a.File(of.Filename)
+		if err != nil {
+			return err
 		}
-		record := io.NewSectionReader(x.b.File(o), of.Offset, of.Length)
-		if err := x.b.where.Beside.Read(record, of.Filename, edge); err != nil {
-			return fmt.Errorf("%v: %s: %w", x.b, of.Filename, err)
-		}
-		return nil
+		return x.read(io.NewSectionReader(f, of.Offset, of.Length), of.Filename, edge)
 	}
 	there, err := x.b.besides(context.Background())
 	if err != nil {
@@ -369,10 +364,7 @@ func (x *Index) rowsOf(of string, file Object, there [2]map[string]Object, first
 	show func(edge bool, row tables.Row) error) error {
 	from := x.b.where.Beside
 	if there[0][of].Name == "" || there[1][of].Name == "" {
-		if err := from.Read(x.b.File(file), file.Name, show); err != nil {
-			return fmt.Errorf("%v: %s: %w", x.b, file.Name, err)
-		}
-		return nil
+		return x.read(x.b.File(file), file.Name, show)
 	}
 	for i, t := range from.both()[first:] {
 		o := there[first+i][of]
@@ -380,6 +372,14 @@ func (x *Index) rowsOf(of string, file Object, there [2]map[string]Object, first
 		if err != nil {
 			return fmt.Errorf("%v: %s: %w", x.b, o.Name, err)
 		}
+	}
+	return nil
+}
+
+// read shows the rows of a WARC file, or of a part of it.
+func (x *Index) read(file io.ReadSeeker, name string, show func(edge bool, row tables.Row) error) error {
+	if err := x.b.where.Beside.Read(file, name, show); err != nil {
+		return fmt.Errorf("%v: %s: %w", x.b, name, err)
 	}
 	return nil
 }

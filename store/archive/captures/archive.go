@@ -235,8 +235,9 @@ func (a *Archive) grown() (*os.File, error) {
 // Finished has the archive read without what still grows, as a WACZ packs it.
 func (a *Archive) Finished() { a.whole = true }
 
-// entries shows what the lines of the index that begin with a prefix say; those that cannot be read are noted.
-func (a *Archive) entries(prefix string, visit func(cdxj.Entry) bool) error {
+// Under shows what the lines of the index that begin with a prefix say, until visit returns false; those that cannot be
+// read are noted.
+func (a *Archive) Under(prefix string, visit func(cdxj.Entry) bool) error {
 	return a.Lines(prefix, func(line []byte) bool {
 		if !bytes.HasPrefix(line, []byte(prefix)) {
 			return false
@@ -253,21 +254,21 @@ func (a *Archive) entries(prefix string, visit func(cdxj.Entry) bool) error {
 // Entries shows the captures of all pages in the order of the index until visit returns false. What was asked for by
 // POST is no page.
 func (a *Archive) Entries(visit func(cdxj.Entry) bool) error {
-	return a.entries("", func(e cdxj.Entry) bool { method, _ := e.Asked(); return method != "" || visit(e) })
+	return a.Under("", func(e cdxj.Entry) bool { method, _ := e.Asked(); return method != "" || visit(e) })
 }
 
 // Requisites is Entries with what was asked for by other methods than GET.
-func (a *Archive) Requisites(visit func(cdxj.Entry) bool) error { return a.entries("", visit) }
+func (a *Archive) Requisites(visit func(cdxj.Entry) bool) error { return a.Under("", visit) }
 
 // Captures shows the captures of a page in the order of their times. If there are none, it shows those of URLs that
 // share its key in the index (another case, www in front).
 func (a *Archive) Captures(url weburl.URL, visit func(cdxj.Entry) bool) error {
 	want := url.IndexKey() + " "
 	exact := false
-	if err := a.entries(want, func(e cdxj.Entry) bool { exact = same(e.URL, url); return !exact }); err != nil {
+	if err := a.Under(want, func(e cdxj.Entry) bool { exact = same(e.URL, url); return !exact }); err != nil {
 		return err
 	}
-	return a.entries(want, func(e cdxj.Entry) bool { return exact && !same(e.URL, url) || visit(e) })
+	return a.Under(want, func(e cdxj.Entry) bool { return exact && !same(e.URL, url) || visit(e) })
 }
 
 // same reports whether raw is the URL, perhaps in another form.
@@ -395,14 +396,19 @@ func (a *Archive) file(c *Capture, name string) (io.ReadSeeker, error) {
 	if a.far != nil {
 		return a.far.File(name)
 	}
-	f, err := a.root.Open(name)
-	if errors.Is(err, fs.ErrNotExist) { // it still grows, or was finished right now
-		if f, err = a.root.Open(name + warc.OpenSuffix); errors.Is(err, fs.ErrNotExist) {
-			f, err = a.root.Open(name)
-		}
-	}
+	f, err := OpenFile(a.root, name)
 	if err == nil {
 		c.files = append(c.files, f)
+	}
+	return f, err
+}
+
+// OpenFile opens a WARC file of a folder.
+func OpenFile(root *os.Root, name string) (f *os.File, err error) {
+	for _, name := range [...]string{name, name + warc.OpenSuffix, name} { // it still grows, or was finished right now
+		if f, err = root.Open(name); !errors.Is(err, fs.ErrNotExist) {
+			return f, err
+		}
 	}
 	return f, err
 }

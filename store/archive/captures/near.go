@@ -42,11 +42,7 @@ func (a *Archive) Whole(u weburl.URL, at time.Time) (found []cdxj.Entry) {
 // are most like its own.
 func (a *Archive) Near(u weburl.URL) []cdxj.Entry {
 	key := u.IndexKey()
-	type candidate struct {
-		cdxj.Entry
-		common int // bytes
-	}
-	var found []candidate
+	var found []cdxj.Entry
 	folder := key
 	for range nearFolders {
 		i := strings.LastIndexAny(strings.TrimRight(folder, "/?"), "/?")
@@ -65,7 +61,7 @@ func (a *Archive) Near(u weburl.URL) []cdxj.Entry {
 			}
 			last = string(own)
 			if e, err := cdxj.Parse(line); err == nil && (e.Status == 0 || e.Status < 400) {
-				found = append(found, candidate{e, len(commonPrefix(e.Key, key))})
+				found = append(found, e)
 			}
 			return true
 		})
@@ -73,18 +69,14 @@ func (a *Archive) Near(u weburl.URL) []cdxj.Entry {
 			break
 		}
 	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return b.common - a.common })
-	var near []cdxj.Entry
-	for _, c := range found[:min(len(found), nearListed)] {
-		near = append(near, c.Entry)
-	}
-	return near
+	slices.SortStableFunc(found, func(a, b cdxj.Entry) int { return common(b.Key, key) - common(a.Key, key) })
+	return found[:min(len(found), nearListed)]
 }
 
-func commonPrefix(a, b string) string {
-	n := 0
+// common is how many bytes two keys have in common at their beginning.
+func common(a, b string) (n int) {
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
 	}
-	return a[:n]
+	return n
 }

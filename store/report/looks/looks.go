@@ -3,10 +3,8 @@
 package looks
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -61,7 +59,7 @@ func (p Picture) Path() string {
 func Asked(r *http.Request) (Picture, error) {
 	p := Picture{URL: r.FormValue("url"), Node: r.FormValue("node")}
 	var err error
-	if p.At, err = time.Parse("20060102150405", r.FormValue("at")); err == nil {
+	if p.At, err = cdxj.ParseStamp(r.FormValue("at")); err == nil {
 		p.Width, err = strconv.Atoi(r.FormValue("width"))
 	}
 	if err != nil || p.name() == "" {
@@ -90,7 +88,7 @@ func IsPicture(mime string) bool { return strings.HasPrefix(mime, "image/") }
 // many.
 func Of(a *captures.Archive, page string, most int) (all []Picture, err error) {
 	return each(page, func(name string) (found []cdxj.Entry, err error) {
-		err = entries(a, name, func(e cdxj.Entry) bool {
+		err = under(a, name, func(e cdxj.Entry) bool {
 			found = append(found, e)
 			found = found[max(0, len(found)-most):]
 			return true
@@ -121,16 +119,9 @@ func each(page string, of func(name string) ([]cdxj.Entry, error)) (all []Pictur
 	return all, nil
 }
 
-// entries shows the captures of what is no URL of the web.
-func entries(a *captures.Archive, name string, visit func(cdxj.Entry) bool) error {
-	key := cdxj.RawKey(name) + " "
-	return a.Lines(key, func(line []byte) bool {
-		if !strings.HasPrefix(string(line), key) {
-			return false
-		}
-		e, err := cdxj.Parse(line)
-		return err != nil || !is(&e, name) || visit(e)
-	})
+// under shows the captures of pictures with a name.
+func under(a *captures.Archive, name string, visit func(cdxj.Entry) bool) error {
+	return a.Under(cdxj.RawKey(name)+" ", func(e cdxj.Entry) bool { return !is(&e, name) || visit(e) })
 }
 
 // Pair are the looks of each of the versions, which are in the order of their moments, where pictures of it differ from
@@ -161,7 +152,7 @@ func Pair(versions []time.Time, all []Picture) [][]Look {
 // Show shows a picture of an archive.
 func Show(a *captures.Archive, p Picture, take func(mime string, body io.Reader) error) error {
 	var found cdxj.Entry
-	err := entries(a, p.name(), func(e cdxj.Entry) bool {
+	err := under(a, p.name(), func(e cdxj.Entry) bool {
 		if e.At.Equal(p.At) {
 			found = e
 		}
@@ -194,11 +185,13 @@ func Read(dir string, p Picture, most int64) (mime string, body []byte, err erro
 	if err != nil {
 		return "", nil, err
 	}
-	file := filepath.Join(dir, filepath.Base(found[0].Filename))
-	f, err := os.Open(file)
-	if errors.Is(err, fs.ErrNotExist) { // it still grows
-		f, err = os.Open(file + warc.OpenSuffix)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", nil, err
 	}
+	defer root.Close()
+	file := filepath.Base(found[0].Filename)
+	f, err := captures.OpenFile(root, file)
 	if err != nil {
 		return "", nil, err
 	}
