@@ -25,7 +25,8 @@ const until = async (find, ms = 20000) => {
   }
   return null;
 };
-const text = (frame) => frame.evaluate(() => document.body && document.body.innerText.trim());
+// text is what a frame shows, once its page has arrived: before, it shows the beginning.
+const text = (frame) => frame.evaluate(() => document.readyState !== "loading" && document.body.innerText.trim());
 
 // A web server for files, with byte ranges.
 const files = (list, root) => new Promise((ready) => {

@@ -90,7 +90,7 @@ try {
   const frame = await until(() => showing(`${origin}/`));
   await until(() => frame.evaluate(() => document.links.length));
   await frame.evaluate(() => { document.links[0].href = document.links[0].href.replace("one.html", "never.html"); document.links[0].click(); });
-  const led = await until(() => page.url().endsWith("/never.html") && page.evaluate(() => document.body.innerText));
+  const led = await until(() => page.url().endsWith("/never.html") && page.evaluate(() => document.readyState !== "loading" && document.body.innerText));
   say(led && /Not in this archive/.test(led) && /does not know this address/.test(led) && /one\.html/.test(led), "henro replay: a link to what is missing leads to why, and on", `${page.url()} ${led}`);
   const back = await page.$eval("a[rel=prev]", (a) => { a.click(); return a.href; });
   say(await shows(origin, (text) => text.includes("123")) && page.url() === back, "henro replay: and back", `${page.url()}, not ${back}`);
