@@ -34,11 +34,12 @@ crawl() { # NAME FOLDER FLAG…
 }
 
 printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\twritten/page\n' | tee "$dir/bench.tsv"
-for _ in $(seq "$rounds"); do
+for round in $(seq "$rounds"); do
 	measure loop "$dir/bin/loop" "$dir/sites"
 	measure ceiling "$dir/bin/loop" -ceiling "$dir/ceiling.warc.gz" "$dir/sites"
+	((round % 2)) || [ -z "${BEFORE:-}" ] || crawl before "$BEFORE" # who is second is mostly faster
 	crawl henro "$dir/bin"
-	[ -z "${BEFORE:-}" ] || crawl before "$BEFORE"
+	((round % 2 == 0)) || [ -z "${BEFORE:-}" ] || crawl before "$BEFORE"
 	# shellcheck disable=SC2086 # several flags
 	[ -z "${WITH:-}" ] || crawl with "$dir/bin" $WITH
 done

@@ -53,9 +53,10 @@ if [ "$mode" = profile ]; then
 	exit
 fi
 crawl+=(--listen-http off)
-for _ in $(seq "$rounds"); do
+for round in $(seq "$rounds"); do
 	measure loop "$dir/bin/latency" "$dir/web"
+	((round % 2)) || [ -z "${BEFORE:-}" ] || both before- "$BEFORE" # who is second is mostly faster
 	both "" "$dir/bin"
-	[ -z "${BEFORE:-}" ] || both before- "$BEFORE"
+	((round % 2 == 0)) || [ -z "${BEFORE:-}" ] || both before- "$BEFORE"
 done
 python3 "$lab/measure.py" medians "$dir/bench.tsv"

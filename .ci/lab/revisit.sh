@@ -46,11 +46,12 @@ round() { # PREFIX FOLDER ETAGS NAME
 }
 
 [ -n "${WRITTEN:-}" ] || printf 'what\tpages\tseconds\tpages/s\tus/page\tpeak MB\twritten/page\n' | tee "$dir/bench.tsv"
-for _ in $(seq "$rounds"); do
+for turn in $(seq "$rounds"); do
 	for kind in "1 304" "0 unchanged"; do
 		read -r etags name <<<"$kind"
+		((turn % 2)) || [ -z "${BEFORE:-}" ] || round before- "$BEFORE" "$etags" "$name" # who is second is mostly faster
 		round "" "$dir/bin" "$etags" "$name"
-		[ -z "${BEFORE:-}" ] || round before- "$BEFORE" "$etags" "$name"
+		((turn % 2 == 0)) || [ -z "${BEFORE:-}" ] || round before- "$BEFORE" "$etags" "$name"
 	done
 done
 [ -n "${WRITTEN:-}" ] || python3 "$lab/measure.py" medians "$dir/bench.tsv"
