@@ -172,25 +172,21 @@ func Set(flags *pflag.FlagSet, settings map[string]any) error {
 
 // set gives a flag its value through its own parser; a list replaces what a repeatable flag held.
 func set(f *pflag.Flag, value any) error {
-	list, isList := value.([]any)
-	if strings, ok := value.([]string); ok {
-		isList = true
-		for _, s := range strings {
-			list = append(list, s)
+	if list, ok := value.([]any); ok {
+		words := make([]string, len(list))
+		for i, item := range list {
+			words[i] = fmt.Sprint(item)
 		}
+		value = words
 	}
-	many, repeatable := f.Value.(pflag.SliceValue)
+	words, isList := value.([]string)
 	if !isList {
 		return f.Value.Set(fmt.Sprint(value))
 	}
-	if !repeatable {
-		return errors.New("want one value, not a list")
+	if many, repeatable := f.Value.(pflag.SliceValue); repeatable {
+		return many.Replace(words)
 	}
-	words := make([]string, len(list))
-	for i, item := range list {
-		words[i] = fmt.Sprint(item)
-	}
-	return many.Replace(words)
+	return errors.New("want one value, not a list")
 }
 
 func names(flags *pflag.FlagSet) []string {

@@ -21,6 +21,15 @@ func FlagError(cmd *cobra.Command, err error) error {
 				best, meant = d, fmt.Sprintf("; did you mean --%s?", f.Name)
 			}
 		})
+		crawls, slaves := pflag.NewFlagSet("", 0), pflag.NewFlagSet("", 0)
+		new(Crawl).Register(crawls)
+		new(Work).Register(slaves)
+		switch name := unknown.GetSpecifiedName(); {
+		case crawls.Lookup(name) != nil:
+			meant = "; it is a setting of the crawl: give it to henro crawl or henro-master"
+		case slaves.Lookup(name) != nil:
+			meant = "; it is a setting of each slave: give it to henro-slave"
+		}
 	}
 	if invalid := new(pflag.InvalidValueError); errors.As(err, &invalid) {
 		want := map[string]string{"int": "a number", "uint": "a number", "uint16": "a number", "uint64": "a number",

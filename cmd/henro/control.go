@@ -151,18 +151,9 @@ the latest answer, anything else gets a line for each.`
 	return cmd
 }
 
-func newPauseCommand() *cobra.Command {
-	return statusCommand(new(control), "pause", "Take all hosts back from the slaves and wait", http.MethodPost,
-		"/api/pause")
-}
-
-func newResumeCommand() *cobra.Command {
-	return statusCommand(new(control), "resume", "Go on after a pause", http.MethodPost, "/api/resume")
-}
-
-func newStopCommand() *cobra.Command {
-	return statusCommand(new(control), "stop", "End the crawl; its directory can be resumed", http.MethodPost,
-		"/api/stop")
+// newOrderCommand makes a verb that orders something of a running crawl, and prints its status then.
+func newOrderCommand(verb, does string) *cobra.Command {
+	return statusCommand(new(control), verb, does, http.MethodPost, "/api/"+verb)
 }
 
 func newSeedsCommand() *cobra.Command {

@@ -97,8 +97,10 @@ crawls the sites you name, writes WARC 1.1 archives and a link graph, and knows 
 		takesCrawl(watching.NewWatchCommand(crawl, openArchive), 1), newDemoCommand(), newKeyCommand(),
 		newDoctorCommand(), takesCrawl(newConfigCommand(), 0), takesCrawl(newImportCommand(), anyNumber))
 	add("steer", newNodesCommand(), newSeedsCommand())
-	for _, c := range []*cobra.Command{newStatusCommand(), newPauseCommand(), newResumeCommand(), newStopCommand(),
-		newTraceCommand()} {
+	for _, c := range []*cobra.Command{newStatusCommand(), newTraceCommand(),
+		newOrderCommand("pause", "Take all hosts back from the slaves and wait"),
+		newOrderCommand("resume", "Go on after a pause"),
+		newOrderCommand("stop", "End the crawl; its directory can be resumed")} {
 		add("steer", takesCrawl(c, 0))
 	}
 	for _, c := range []*cobra.Command{newRevisitCommand(), newBackupCommand(), newWhyCommand()} {
