@@ -265,15 +265,15 @@ func tally(totals *protocol.Totals, v *messages.PageVisited, visited, requisite 
 
 // backOff times a known page that could not be had. What is known of it stays: its history, its validators and
 // digests, so that a page which returns unchanged is seen to be unchanged, and LastVisit, from which the gap to the
-// next change is reckoned. It is asked for again after twice as long each time, from a day on; one that is gone (410)
-// is asked for no more.
+// next change is reckoned. It is asked for again when a person has set that, else after twice as long each time, from
+// a day on; one that is gone (410) is asked for no more.
 func (s *schedule) backOff(page *store.Page, made *visitMade) {
 	if made.fact.Status == gone {
 		page.Next, page.Timing.Interval = time.Time{}, 0
 		return
 	}
-	wait := max(time.Duration(2*float64(page.Timing.Interval)*float64(time.Second)), aDay)
-	wait = min(wait, s.o.Revisit.Max)
+	twice := max(time.Duration(2*float64(page.Timing.Interval)*float64(time.Second)), aDay)
+	wait := cmp.Or(s.rules.Of(page.URL), min(twice, s.o.Revisit.Max))
 	page.Timing.Interval = float32(wait.Seconds())
 	page.Next = made.started.Add(wait)
 }

@@ -183,3 +183,23 @@ func TestWhatScriptsTryStaysSaidOfAPageThatIsAsItWas(t *testing.T) {
 		}
 	}
 }
+
+// A page that a person has visited every so often is asked for as often while it is not found: it may come back.
+func TestAPageThatIsNotFoundIsAskedForAsOftenAsAPersonWants(t *testing.T) {
+	o := DefaultOptions()
+	o.Continuous = true
+	for _, c := range []struct {
+		set    revisit.Pattern
+		status uint32
+		want   time.Duration
+	}{{name + "/a", 404, time.Hour}, {name + "/b", 404, aDay}, {name + "/a", gone, 0}} {
+		s := scheduleOf(&o, politeness.Timetable{})
+		s.rules = revisit.FixedIntervals{{Pages: c.set, Every: time.Hour}}
+		old := store.Page{URL: name + "/a", Status: 200, LastVisit: begun.Add(-time.Hour), Next: begun}
+		visits, _ := s.visited([]visitMade{{old: old, started: begun,
+			fact: &messages.PageVisited{Url: old.URL, Status: c.status}}}, 1)
+		if next := visits[0].Page.Next; next != begun.Add(c.want) && (c.want > 0 || !next.IsZero()) {
+			t.Errorf("%+v: the next visit is at %s, %s after this one", c, next, next.Sub(begun))
+		}
+	}
+}

@@ -249,7 +249,7 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, rules re
 	now time.Time) []speech.Sentence {
 	history := revisit.History(p.Timing)
 	interval := time.Duration(float64(history.Interval) * float64(time.Second))
-	failed := p.Reason != 0 || p.Status >= 400
+	failed, ruled := p.Reason != 0 || p.Status >= 400, rules.Of(p.URL)
 	var says []speech.Sentence
 	say := func(format string, values ...any) { says = append(says, speech.Say(format, values...)) }
 	score := fmt.Sprintf("%.2f", topic.Score(p.Band))
@@ -271,7 +271,7 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, rules re
 		say("It has never been visited and waits for its host's turn, %d links from a seed.", p.Depth)
 	case p.Status == http.StatusGone && place == store.InRest:
 		say("Its host says that it is gone for good (410): it is asked for no more.")
-	case failed && interval > 0:
+	case failed && interval > 0 && ruled == 0:
 		say("It could not be fetched: %s. Each further try comes after twice as long, the next after %s; what is "+
 			"known of its changes is kept until it returns.", p.Cause().String(), interval)
 	default:
@@ -286,7 +286,6 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, rules re
 			"--again only.")
 		return says
 	}
-	ruled := rules.Of(p.URL)
 	if ruled > 0 {
 		say("Its visits were set by hand: one every %s, until henro revisit --auto.", ruled)
 	}

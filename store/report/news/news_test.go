@@ -217,6 +217,14 @@ func TestHostilePagesAreRead(t *testing.T) {
 			t.Errorf("%s: %d blocks", name, len(p.Blocks))
 		}
 	}
+	p := Read([]byte("<title>"+strings.Repeat("ß", 10_000)+"</title>"), 200, "", nil)
+	if p.Title != strings.Repeat("ß", maxTitle)+"…" || len(p.Blocks) != 1 || len(p.Blocks[0].Text) <= len(p.Title) {
+		t.Errorf("a long title is %.20q of %d bytes, in %d blocks", p.Title, len(p.Title), len(p.Blocks))
+	}
+	p = Read([]byte("<title>safe \u202egnp.exe\u202c \u2066of the Do\u00adnau</title>"), 200, "", nil)
+	if p.Title != "safe gnp.exe of the Donau" {
+		t.Errorf("a title that turns text round is %+q", p.Title)
+	}
 	long := "<p>" + strings.Repeat("a ", MaxBytes)
 	if c := compared(long+"b", long+"c", nil); !c.Told(nil) {
 		t.Error("what changes behind the bound is not told")

@@ -43,6 +43,7 @@ const (
 	maxBlocks = 50_000
 	maxText   = 8 << 10 // bytes of one block
 	maxWhere  = 120     // bytes of Where
+	maxTitle  = 200     // letters of Page.Title
 )
 
 // Block is a piece of a page.
@@ -59,7 +60,7 @@ func (b *Block) hash() uint64 { return xxhash.Sum64String(b.Text) ^ uint64(b.Kin
 
 // Page is one version of a page.
 type Page struct {
-	Title  string // the first, white space folded
+	Title  string // the first, white space folded, as long as people read it
 	Blocks []Block
 	Cut    bool // it is larger than what is read of it
 }
@@ -232,8 +233,12 @@ func (r *reader) element(n *html.Node, f frame) {
 		if n.FirstChild == nil || r.page.Title != "" {
 			return
 		}
-		if r.page.Title = fold(n.FirstChild.Data); len(r.watch.only) == 0 {
-			r.add(Block{Kind: Title, Text: r.page.Title, Where: "title"})
+		title := fold(n.FirstChild.Data)
+		if r.page.Title = title; utf8.RuneCountInString(title) > maxTitle {
+			r.page.Title = string([]rune(title)[:maxTitle]) + "…"
+		}
+		if len(r.watch.only) == 0 {
+			r.add(Block{Kind: Title, Text: title, Where: "title"})
 		}
 		return
 	}
@@ -304,13 +309,14 @@ func nameOf(n *html.Node) string {
 	return name[:min(len(name), maxWhere)]
 }
 
-// fold makes all white space one space, and what is no text none.
+// fold makes all white space one space, as it does what is no text or turns text round, and takes soft hyphens out.
 func fold(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\ufffd")
 	}
-	return strings.Join(strings.FieldsFunc(s, func(c rune) bool {
-		return unicode.IsSpace(c) || unicode.IsControl(c) || c == '\u200b' || c == '\ufeff'
+	return strings.Join(strings.FieldsFunc(strings.ReplaceAll(s, "\u00ad", ""), func(c rune) bool {
+		return unicode.IsSpace(c) || unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c) ||
+			c == '\u200b' || c == '\ufeff'
 	}), " ")
 }
 
