@@ -41,6 +41,8 @@ type Watcher struct {
 	// Elsewhere finds what others have archived of a page last before a moment; nil: they have nothing. It may be nil,
 	// and is asked by several goroutines.
 	Elsewhere func(url string, before time.Time) (*Copy, error)
+	// IsPage reports whether changes of a URL are told; nil: those of all are.
+	IsPage func(url string) bool
 
 	archive *captures.Archive
 	watches *news.Watches
@@ -114,25 +116,8 @@ func (w *Watcher) Close() error {
 func (w *Watcher) Quiet(url string, status int, body []byte) bool {
 	w.open.RLock()
 	defer w.open.RUnlock()
-	u, err := weburl.Parse(url)
-	if err != nil || w.closed {
-		return false
-	}
-	var pages Pages
-	if err := w.archive.Captures(u, func(e cdxj.Entry) bool {
-		if e.URL == url {
-			pages.Add(e)
-		}
-		return true
-	}); err != nil {
-		return false
-	}
-	last := pages.Last(url)
-	if last.URL == "" {
-		return false
-	}
 	watch := w.watches.For(url)
-	before, err := w.read(last, watch)
+	before, err := w.last(url, watch)
 	if err != nil {
 		return false
 	}
@@ -150,6 +135,40 @@ func (w *Watcher) Quiet(url string, status int, body []byte) bool {
 		news.Judge(c, keys[0], records[0], records[1], news.DefaultLimits())
 	}
 	return !c.Told(watch)
+}
+
+// Misses reports that there is no text in the last capture of a page where its watch looks. Any goroutine may ask.
+func (w *Watcher) Misses(url string) (bool, error) {
+	w.open.RLock()
+	defer w.open.RUnlock()
+	watch := w.watches.For(url)
+	if watch == nil || len(watch.Only) == 0 {
+		return false, nil
+	}
+	last, err := w.last(url, watch)
+	return err == nil && len(last.Blocks) == 0, err
+}
+
+// last is the last capture of a page, as its watch sees it.
+func (w *Watcher) last(url string, watch *news.Watch) (*news.Page, error) {
+	u, err := weburl.Parse(url)
+	if err != nil || w.closed {
+		return nil, errors.Join(err, captures.ErrNotArchived)
+	}
+	var pages Pages
+	if err := w.archive.Captures(u, func(e cdxj.Entry) bool {
+		if e.URL == url {
+			pages.Add(e)
+		}
+		return true
+	}); err != nil {
+		return nil, err
+	}
+	last := pages.Last(url)
+	if last.URL == "" {
+		return nil, captures.ErrNotArchived
+	}
+	return w.read(last, watch)
 }
 
 // recordsOf are new records of a page and of the pages that are like it, and under which keys they are.
@@ -185,6 +204,9 @@ type Copy struct {
 // Compare reads both captures. told is the change; nil: nothing changed that the reader wants to know. What was held
 // for noise is in quiet; nil: nothing was.
 func (w *Watcher) Compare(p *Pair) (told, quiet *changes.Change, err error) {
+	if w.IsPage != nil && !w.IsPage(p.Now.URL) {
+		return nil, nil, nil
+	}
 	if same, err := w.settle(p); same || err != nil {
 		return nil, nil, err
 	}

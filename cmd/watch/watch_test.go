@@ -528,3 +528,36 @@ func TestWhatManyPairsTeachIsStoredOnce(t *testing.T) {
 		t.Errorf("nothing is stored: %v", err)
 	}
 }
+
+// A watch that looks where there is no text is found out; one that finds some, none at all, and a page that failed are
+// not taken for it. Changes of what is no page are not told.
+func TestAWatchThatFindsNothingIsFoundOut(t *testing.T) {
+	for selector, want := range map[string]bool{"p": false, "#price": true, "": false} {
+		a := newArchive(t)
+		if selector != "" {
+			text := fmt.Sprintf("- pages: a.test\n  watch: [%q]\n", selector)
+			name := filepath.Join(filepath.Dir(a.path), news.WatchesName)
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, w, _ := a.open()
+		if got, err := w.Misses("http://a.test/"); got != want || err != nil {
+			t.Errorf("%q finds nothing: %v, %v", selector, got, err)
+		}
+		if _, err := w.Misses("http://a.test/none"); (err == nil) != (selector == "") {
+			t.Errorf("%q on what was never archived: %v", selector, err)
+		}
+		w.IsPage = func(url string) bool { return url != "http://a.test/" }
+		a.add(200, "<p>Salt costs 2 €</p>")
+		if count := told(t, w, pairsOf(t, w)); count != 0 {
+			t.Errorf("%d changes of what is no page", count)
+		}
+		a.add(404, "<p>Gone")
+		if _, w, _ = a.open(); selector != "" {
+			if got, err := w.Misses("http://a.test/"); got || err != nil {
+				t.Errorf("a page that is gone has no text: %v, %v", got, err)
+			}
+		}
+	}
+}

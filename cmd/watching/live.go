@@ -50,14 +50,19 @@ type live struct {
 	written time.Time            // when the source was written, as it was read
 	gone    map[string]Page      // that were in the list in this run
 	changed map[string]time.Time // when pages changed last
+	misses  map[string]bool      // pages in whose last capture there is no text where their watches look
 	waiting map[string]int       // hosts for which orders are left, and how often they were tried
 	node    *master.Node
 	feed    *feed.Feed
 	again   context.CancelFunc // has the watches read again
+
+	looked map[string]string // for which captures and watches it is known whether they miss; of keep alone
+	turn   int               // the page that is looked at next; of keep alone
 }
 
 func newLive() live {
-	return live{list: &List{}, gone: map[string]Page{}, changed: map[string]time.Time{}, waiting: map[string]int{}}
+	return live{list: &List{}, gone: map[string]Page{}, changed: map[string]time.Time{}, waiting: map[string]int{},
+		misses: map[string]bool{}, looked: map[string]string{}}
 }
 
 // latest is the file in which the list was; empty: there was none, or it is gone.
@@ -153,7 +158,54 @@ func (w *run) keep(ctx context.Context, node *master.Node) {
 		for _, host := range hosts {
 			w.tryTime(ctx, node, host, list.with(gone))
 		}
+		for range min(lookedAtOnce, len(list.Pages)) {
+			w.turn = (w.turn + 1) % len(list.Pages)
+			w.look(node, list.Pages[w.turn].URL.String())
+		}
 	}
+}
+
+// lookedAtOnce is at how many pages of the list it is looked each second.
+const lookedAtOnce = 100
+
+// look looks whether a page has text where its watch looks. That it has none is said: nothing would ever be told of it.
+func (w *run) look(node *master.Node, url string) {
+	w.mu.Lock()
+	f, was := w.feed, w.misses[url]
+	w.mu.Unlock()
+	found, err := node.Reading().Record(url)
+	if f == nil || err != nil || found.Page.CapturedAt.IsZero() {
+		return
+	}
+	settled := time.Since(found.Page.CapturedAt) > time.Minute // before, the index may have the capture before alone
+	state := fmt.Sprintf("%p %x %t", f, found.Page.Digest, settled)
+	if w.looked[url] == state {
+		return
+	}
+	misses, err := f.Misses(url)
+	if err != nil {
+		return // it is not in the index yet
+	}
+	w.looked[url] = state
+	if misses && !was {
+		fmt.Fprintf(w.says, "henro watch: %s: no text where its selectors look; is it made by scripts (--browser)?\n",
+			visible.Line(url))
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.misses[url] = misses
+}
+
+// isPage reports whether a URL is in the list, or what it leads to: what pages are made of, as frames, is not watched.
+func (w *run) isPage(url string) bool {
+	w.mu.Lock()
+	list, node := w.list, w.node
+	w.mu.Unlock()
+	if list.known[url] || node == nil {
+		return true
+	}
+	found, err := node.Reading().Record(url)
+	return err != nil || found.Page.Flags.Requisite() == 0
 }
 
 // refusedAfter is after how many tries it is said that an order is refused: hosts are known at their first visit.
@@ -404,7 +456,8 @@ func (w *run) text() (string, error) {
 func (w *run) shown(p *Page) watchlist.Page {
 	name := p.URL.String()
 	return watchlist.Page{URL: name, Every: p.Every, Tag: p.Watch.Tag, Paused: p.Paused, Changed: w.changed[name],
-		Watch: strings.Join(p.Watch.Only, ", "), Leave: strings.Join(p.Watch.Leave, ", "),
+		Misses: w.misses[name],
+		Watch:  strings.Join(p.Watch.Only, ", "), Leave: strings.Join(p.Watch.Leave, ", "),
 		Late: slices.Contains(w.excluded, "^"+regexp.QuoteMeta(name)+"$")}
 }
 

@@ -274,6 +274,7 @@ func (w *run) tell(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	f.IsPage = w.isPage
 	w.follows(f)
 	defer w.follows(nil)
 	return f.Follow(ctx)

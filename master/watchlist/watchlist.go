@@ -29,6 +29,7 @@ type Page struct {
 
 	Changed time.Time // when the last change of it was told; zero: none was
 	Late    bool      // it is visited only once henro watch was started again
+	Misses  bool      // where its selectors look, its last capture has no text
 }
 
 // List is a list that is watched. Any goroutine may use it.
@@ -117,7 +118,7 @@ func find(list List, url string) *Page {
 type Row struct {
 	Page
 	Visited, Next time.Time      // zero: never
-	Cause         messages.Cause // why the last visit failed; zero: it did not
+	Cause         messages.Cause // why the last visit failed, or its host does not answer; zero: it did not
 	First         bool           // it waits for its first visit
 }
 
@@ -164,10 +165,27 @@ func Show(list List, crawl *reading.Crawl, r *http.Request) *View {
 	v.page = min(max(v.page, 1), max(1, (v.Found+perPage-1)/perPage))
 	from := (v.page - 1) * perPage
 	v.From, v.To = from+1, min(from+perPage, v.Found)
+	ails := map[string]messages.Cause{}
 	for _, p := range found[from:v.To] {
-		v.Rows = append(v.Rows, rowOf(p, crawl))
+		row := rowOf(p, crawl)
+		if u, err := weburl.Parse(p.URL); row.Cause.IsZero() && err == nil {
+			if _, known := ails[u.Host()]; !known {
+				ails[u.Host()] = ailmentOf(crawl, u.Host())
+			}
+			row.Cause = ails[u.Host()]
+		}
+		v.Rows = append(v.Rows, row)
 	}
 	return v
+}
+
+// ailmentOf is why a host does not answer; zero: it does, as far as is known.
+func ailmentOf(crawl *reading.Crawl, host string) messages.Cause {
+	found, err := crawl.Host(host)
+	if err != nil {
+		return messages.Cause{}
+	}
+	return found.Cause.Cause
 }
 
 func rowOf(p *Page, crawl *reading.Crawl) Row {
