@@ -8,7 +8,6 @@ package reading
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -28,7 +27,7 @@ type Crawl struct {
 
 	Unread error // why the settings, which are the defaults then, cannot be read; nil: they can
 
-	copied string // the folder of State, if that is a copy
+	Copied string // the folder of State, if that is a copy
 }
 
 // Open opens the crawl in a directory for reading; store.ErrInUse: a process runs it.
@@ -39,23 +38,6 @@ func Open(dir string) (*Crawl, error) {
 // OpenToChange opens the crawl in a directory, or begins one there, so that it can be changed.
 func OpenToChange(dir string) (*Crawl, error) {
 	return open(dir, filepath.Join(dir, "state"), false)
-}
-
-// OpenCopy opens the crawl in a directory that runs, as a backup has its state: until Close that lies in a temporary
-// folder.
-func OpenCopy(dir string, backup io.Reader) (c *Crawl, err error) {
-	copied, err := os.MkdirTemp("", "henro-snapshot-*")
-	if err != nil {
-		return nil, err
-	}
-	if err = store.Unpack(backup, copied); err == nil {
-		c, err = open(dir, copied, true)
-	}
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(copied))
-	}
-	c.copied = copied
-	return c, nil
 }
 
 func open(dir, path string, readOnly bool) (*Crawl, error) {
@@ -81,7 +63,7 @@ func (c *Crawl) Tables() *tables.Source {
 		Stops: func(disk *store.Partition, fn func(tables.Stop) error) error {
 			return known.EachStop(disk, func(e stoplist.Entry) error { return fn(tables.Stop(e)) })
 		}}
-	if c.copied == "" {
+	if c.Copied == "" {
 		source.Cache = filepath.Join(c.Dir, "cache")
 	}
 	return source
@@ -115,7 +97,7 @@ func (c *Crawl) Close() error {
 	if c == nil {
 		return nil
 	}
-	return errors.Join(c.State.Close(), os.RemoveAll(c.copied))
+	return errors.Join(c.State.Close(), os.RemoveAll(c.Copied))
 }
 
 // disk is the partition that has a host.

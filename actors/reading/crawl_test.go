@@ -2,7 +2,9 @@ package reading
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,10 +55,19 @@ func TestACopyIsReadLikeTheCrawlItself(t *testing.T) {
 		}
 		return source.Cache != ""
 	}
-	if look(OpenCopy(dir, &backup)) {
+	still := func(backup io.Reader) (*Crawl, error) {
+		door := Door{Dir: dir, Ask: func(_ context.Context, path string) (io.ReadCloser, error) {
+			if path != "/api/backup" {
+				t.Errorf("%s was asked for", path)
+			}
+			return io.NopCloser(backup), nil
+		}}
+		return door.Still(t.Context())
+	}
+	if look(still(&backup)) {
 		t.Error("answers about a crawl that goes on are kept")
 	}
-	if c, err := OpenCopy(dir, strings.NewReader("no backup")); err == nil {
+	if c, err := still(strings.NewReader("no backup")); err == nil {
 		t.Errorf("what is no backup is opened: %+v", c)
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {

@@ -77,8 +77,10 @@ func TestWithoutSettingsTheStateIsRead(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "crawl.json"), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, arguments := range [][]string{{"backup", "--dir", dir, filepath.Join(dir, "state.tar")},
-		{"export", "--dir", dir, "-"}, {"sql", dir, "SELECT count(*) FROM pages"}, {"stats", dir}} {
+	if out, err := command(t, "backup", "--dir", dir, filepath.Join(dir, "state.tar")); err != nil {
+		t.Errorf("backup: %v: %s", err, out)
+	}
+	for _, arguments := range [][]string{{"export", "--dir", dir, "-"}, {"sql", dir, "SELECT count(*) FROM pages"}, {"stats", dir}} {
 		out, err := command(t, arguments...)
 		if err != nil || !strings.Contains(out, "warning: read what the crawl is") {
 			t.Errorf("%s: %v: %s", arguments[0], err, out)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,7 +18,6 @@ import (
 	"henro/cmd/config"
 	"henro/messages/posted"
 	"henro/messages/speech"
-	"henro/messages/visible"
 	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/archive/captures"
@@ -30,66 +28,18 @@ type look struct {
 	control
 }
 
-// crawl opens the crawl for reading; nil: it runs, or --master names it.
-func (l *look) crawl() (*reading.Crawl, error) {
-	c, err := l.opened()
-	if c != nil && c.Unread != nil {
-		return nil, errors.Join(c.Unread, c.Close())
-	}
-	return c, err
-}
-
-// state is crawl for commands that need the state alone: they go on where the settings cannot be read.
-func (l *look) state(cmd *cobra.Command) (*reading.Crawl, error) {
-	c, err := l.opened()
-	warnUnread(cmd, c)
-	return c, err
-}
-
-func warnUnread(cmd *cobra.Command, c *reading.Crawl) {
-	if c != nil && c.Unread != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s; only the state is read\n", visible.Line(c.Unread.Error()))
-	}
-}
-
-func (l *look) opened() (*reading.Crawl, error) {
-	if l.address != "" {
-		return nil, nil
-	}
-	c, err := reading.Open(l.dir)
-	if errors.Is(err, store.ErrInUse) {
-		return nil, nil
-	}
-	return c, lookError(l.dir, err)
-}
-
-// still opens the crawl as of one moment: of one that runs, a copy of its state.
-func (l *look) still(cmd *cobra.Command) (*reading.Crawl, error) {
-	c, err := l.state(cmd)
-	if err != nil || c != nil {
-		return c, err
-	}
-	backup, err := l.control.open(cmd.Context(), http.MethodGet, "/api/backup", nil)
-	if err == nil {
-		c, err = reading.OpenCopy(l.dir, backup)
-		err = errors.Join(err, backup.Close())
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the crawl in %s is running; copy its state: %w", l.dir, err)
-	}
-	warnUnread(cmd, c)
-	fmt.Fprintln(cmd.ErrOrStderr(), "the crawl is running: this is its state of now")
-	return c, nil
+// door leads to the crawl.
+func (l *look) door() *reading.Door {
+	return &reading.Door{Dir: l.dir, Away: l.address != "",
+		Ask: func(ctx context.Context, path string) (io.ReadCloser, error) {
+			return l.open(ctx, http.MethodGet, path, nil)
+		}}
 }
 
 // found reads one thing, from the directory or from the running crawl.
 func found[T any](l *look, cmd *cobra.Command, path string, find func(*reading.Crawl) (*T, error)) (*T, error) {
-	crawl, err := l.crawl()
-	if err != nil {
-		return nil, err
-	}
-	thing, err := answer(cmd.Context(), l, crawl, path, find)
-	return thing, errors.Join(err, crawl.Close())
+	thing, err := reading.Find(cmd.Context(), l.door(), path, find)
+	return thing, lookError(l.dir, err)
 }
 
 // tell prints what is found.
@@ -100,16 +50,6 @@ func tell[T any](l *look, cmd *cobra.Command, path string, find func(*reading.Cr
 		return err
 	}
 	return shown(cmd, thing, words)
-}
-
-// answer reads one thing of an open crawl, or, without one, of the running crawl.
-func answer[T any](ctx context.Context, l *look, crawl *reading.Crawl, path string,
-	find func(*reading.Crawl) (*T, error)) (*T, error) {
-	if crawl != nil {
-		return find(crawl)
-	}
-	var thing T
-	return &thing, l.ask(ctx, http.MethodGet, path, nil, &thing)
 }
 
 func newPageCommand() *cobra.Command {
@@ -354,8 +294,8 @@ func newBackupCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			var n int64
 			if err := writeFile(arguments[0], func(w io.Writer) (err error) {
-				n, err = l.backup(cmd, w)
-				return err
+				n, err = l.door().Backup(cmd.Context(), w)
+				return lookError(l.dir, err)
 			}); err != nil {
 				return err
 			}
@@ -365,23 +305,6 @@ func newBackupCommand() *cobra.Command {
 	}
 	l.register(cmd)
 	return cmd
-}
-
-func (l *look) backup(cmd *cobra.Command, w io.Writer) (int64, error) {
-	crawl, err := l.state(cmd)
-	if err != nil {
-		return 0, err
-	}
-	if crawl != nil {
-		n, err := crawl.State.Backup(w)
-		return n, errors.Join(err, crawl.Close())
-	}
-	backup, err := l.control.open(cmd.Context(), http.MethodGet, "/api/backup", nil)
-	if err != nil {
-		return 0, err
-	}
-	defer backup.Close()
-	return io.Copy(w, backup)
 }
 
 func moment(t time.Time) string {

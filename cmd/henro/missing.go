@@ -2,13 +2,10 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -48,9 +45,9 @@ With a PREFIX of URLs, or a HOST, only pages below it are looked at.`,
 			out := bufio.NewWriter(cmd.OutOrStdout())
 			show := &missingShown{out: out, json: asJSON}
 			for _, prefix := range prefixes {
-				whole, err := l.missing(cmd.Context(), prefix, show.page)
+				whole, err := l.door().Missing(cmd.Context(), prefix, show.page)
 				if err != nil {
-					return errors.Join(err, out.Flush())
+					return errors.Join(lookError(l.dir, err), out.Flush())
 				}
 				show.count(whole)
 			}
@@ -71,42 +68,6 @@ func prefixesOf(what string) ([]string, error) {
 		return nil, config.Usage("%q: want a prefix of URLs such as https://example.org/docs/, or a host", what)
 	}
 	return []string{"https://" + what + "/", "http://" + what + "/"}, nil
-}
-
-// missing calls visit for the pages below a prefix that are not whole, and counts all, from the directory or from the
-// running crawl.
-func (l *look) missing(ctx context.Context, prefix string, visit func(*reading.PageMissing) error) (*reading.Wholeness,
-	error) {
-	crawl, err := l.crawl()
-	if err != nil {
-		return nil, err
-	}
-	if crawl != nil {
-		whole, err := crawl.Missing(prefix, "", visit)
-		return whole, errors.Join(err, crawl.Close())
-	}
-	answer, err := l.control.open(ctx, "GET", "/api/missing?prefix="+url.QueryEscape(prefix), nil)
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Close()
-	for lines := json.NewDecoder(answer); ; {
-		var line struct {
-			reading.PageMissing
-			reading.Wholeness
-		}
-		switch err := lines.Decode(&line); {
-		case err == io.EOF:
-			return nil, fmt.Errorf("read the answer of the master at %s: it ends before its count", l.address)
-		case err != nil:
-			return nil, fmt.Errorf("read the answer of the master at %s: %w", l.address, err)
-		case line.URL == "":
-			return &line.Wholeness, nil
-		}
-		if err := visit(&line.PageMissing); err != nil {
-			return nil, err
-		}
-	}
 }
 
 // missingShown writes pages that are not whole, and counts all.

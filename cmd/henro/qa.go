@@ -105,18 +105,12 @@ const maxCauses = 200
 // nameCauses says why the archive lacks something, from the state beside it.
 func nameCauses(ctx context.Context, log *logrus.Entry, dir string, s *qa.Summary) {
 	causes := map[string]string{}
-	state, err := openAbsences(dir)
-	if err != nil {
-		log.WithField("err", err).Warn("the state does not say why requests are missing")
-		return
-	}
-	defer state.Close()
 	for _, page := range s.Pages {
 		for i := range page.Missing {
 			lack := &page.Missing[i]
 			cause, known := causes[lack.URL]
 			if !known && len(causes) < maxCauses {
-				why, err := state.of(ctx, lack.URL)
+				why, err := absence(ctx, dir, lack.URL)
 				if err != nil {
 					log.WithField("err", err).Warn("the state does not say why a request is missing")
 					return

@@ -58,33 +58,13 @@ running or ended, or any folder of WARC files; any program may have written a WA
 	return cmd
 }
 
-// absence says why an archive lacks a URL.
-func absence(ctx context.Context, dir, of string) (a replay.Absence, err error) {
-	s, err := openAbsences(dir)
-	if err != nil {
-		return a, err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	return s.of(ctx, of)
-}
-
-// absences say why an archive lacks URLs, from the state beside it or the crawl that runs there.
-type absences struct {
-	look
-	*reading.Crawl // nil: it is running
-}
-
-func openAbsences(dir string) (s *absences, err error) {
-	s = &absences{look: look{control{dir: dir}}}
-	s.Crawl, err = s.look.crawl()
-	return s, err
-}
-
-func (s *absences) of(ctx context.Context, wanted string) (a replay.Absence, err error) {
-	why, err := answer(ctx, &s.look, s.Crawl, "/api/why?of="+url.QueryEscape(wanted),
+// absence says why an archive lacks a URL, from the state beside it or the crawl that runs there.
+func absence(ctx context.Context, dir, wanted string) (a replay.Absence, err error) {
+	l := look{control{dir: dir}}
+	why, err := reading.Find(ctx, l.door(), "/api/why?of="+url.QueryEscape(wanted),
 		func(c *reading.Crawl) (*reading.WhyFound, error) { return c.Why(ctx, wanted) })
 	if err != nil {
-		return a, err
+		return a, lookError(dir, err)
 	}
 	a.Says = why.Answer
 	refused := slices.ContainsFunc(why.Rules, func(f admission.Finding) bool { return f.Reason != admission.None })

@@ -105,21 +105,14 @@ func (t *told) tell(cmd *cobra.Command, l *look) error {
 }
 
 // revisit gives an order to the running crawl, or carries it out in a directory that no crawl holds.
-func (l *look) revisit(cmd *cobra.Command, posted *master.RevisitPosted) (*master.RevisitAnswer, error) {
-	crawl, err := l.crawl()
-	switch {
-	case err != nil:
-		return nil, err
-	case crawl == nil:
-		var answer master.RevisitAnswer
-		return &answer, l.ask(cmd.Context(), http.MethodPost, "/api/revisit", posted, &answer)
+func (l *look) revisit(cmd *cobra.Command, posted *master.RevisitPosted) (answer *master.RevisitAnswer, err error) {
+	runs, err := l.door().Change(func(c *reading.Crawl) (err error) {
+		answer, err = master.RevisitAtRest(c, posted, time.Now())
+		return err
+	})
+	if runs {
+		answer = new(master.RevisitAnswer)
+		return answer, l.ask(cmd.Context(), http.MethodPost, "/api/revisit", posted, answer)
 	}
-	if err := crawl.Close(); err != nil { // it was open for reading
-		return nil, err
-	}
-	if crawl, err = reading.OpenToChange(l.dir); err != nil {
-		return nil, lookError(l.dir, err)
-	}
-	answer, err := master.RevisitAtRest(crawl, posted, time.Now())
-	return answer, errors.Join(err, crawl.Close())
+	return answer, lookError(l.dir, err)
 }

@@ -11,6 +11,7 @@ import (
 	"henro/actors/reading"
 	"henro/actors/reading/far"
 	"henro/cmd/config"
+	"henro/messages/visible"
 	"henro/store/archive/captures"
 	"henro/store/archive/folder"
 	"henro/store/report/tables"
@@ -39,9 +40,15 @@ func (r *tableReader) read(cmd *cobra.Command, fn func(*reading.Crawl, *tables.S
 	}); is {
 		return err
 	}
-	crawl, err := r.still(cmd)
+	crawl, err := r.door().Still(cmd.Context())
 	if err != nil {
-		return err
+		return lookError(r.dir, err)
+	}
+	if crawl.Unread != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s; only the state is read\n", visible.Line(crawl.Unread.Error()))
+	}
+	if crawl.Copied != "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "the crawl is running: this is its state of now")
 	}
 	defer func() { err = errors.Join(err, crawl.Close()) }()
 	source := crawl.Tables()
