@@ -80,7 +80,8 @@ func TestWithoutSettingsTheStateIsRead(t *testing.T) {
 	if out, err := command(t, "backup", "--dir", dir, filepath.Join(dir, "state.tar")); err != nil {
 		t.Errorf("backup: %v: %s", err, out)
 	}
-	for _, arguments := range [][]string{{"export", "--dir", dir, "-"}, {"sql", dir, "SELECT count(*) FROM pages"}, {"stats", dir}} {
+	for _, arguments := range [][]string{{"export", "--dir", dir, "-"},
+		{"sql", dir, "SELECT count(*) FROM pages"}, {"stats", dir}} {
 		out, err := command(t, arguments...)
 		if err != nil || !strings.Contains(out, "warning: read what the crawl is") {
 			t.Errorf("%s: %v: %s", arguments[0], err, out)
