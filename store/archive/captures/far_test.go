@@ -233,8 +233,8 @@ func firstLine(t *testing.T, a *Archive, from string) (first string) {
 	return first
 }
 
-// TestALookUpInABucketCostsTwoRanges: one of the index, one of the WARC file, and none the second time. The record lies in
-// the middle of a block: near its end the next one is asked too.
+// TestALookUpInABucketCostsTwoRanges: one of the index, one of the WARC file, and none the second time. The record lies
+// in the middle of a block: near its end the next one is asked too.
 func TestALookUpInABucketCostsTwoRanges(t *testing.T) {
 	s, dir := newStore(t), t.TempDir()
 	s.bring(t, dir, file(t, dir, "a", "a.test", 7000)...)
