@@ -71,7 +71,7 @@ func Open(o Options, archive *captures.Archive) (f *Feed, err error) {
 	f = &Feed{o: o, archive: archive, listed: map[string]bool{}, seen: map[string]bool{}, grown: map[string]int64{},
 		asked: make(chan func()), lock: flock.New(filepath.Join(o.Dir, "lock"))}
 	if held, err := f.lock.TryLock(); err != nil || !held {
-		return nil, fmt.Errorf("henro feed or henro watch tells the changes of %s already", o.Crawl)
+		return nil, fmt.Errorf("henro feed or henro watch tells the changes of %s already: dismiss there", o.Crawl)
 	}
 	defer func() {
 		if err != nil {
@@ -108,18 +108,15 @@ func Open(o Options, archive *captures.Archive) (f *Feed, err error) {
 // Close closes what was learnt.
 func (f *Feed) Close() error { return errors.Join(f.Watcher.Close(), f.lock.Unlock()) }
 
-// Noise shows what was held for noise lately.
-func (f *Feed) Noise(out io.Writer) error { return watch.Noise(f.o.Dir, out) }
-
-// TeachNow is TeachByID while Follow runs, which carries it out between two looks.
-func (f *Feed) TeachNow(ctx context.Context, id string, noise bool) (url string, err error) {
+// Now runs what it is handed while Follow runs, between two looks.
+func (f *Feed) Now(ctx context.Context, run func(folder string, teller *telling.Teller)) error {
 	done := make(chan struct{})
 	select {
-	case f.asked <- func() { url, err = f.TeachByID(f.o.Dir, id, noise, io.Discard); close(done) }:
+	case f.asked <- func() { run(f.o.Dir, f.teller); close(done) }:
 		<-done
-		return url, err
+		return nil
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return ctx.Err()
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"henro/cmd/config"
 	"henro/cmd/feed"
 	"henro/cmd/telling"
+	"henro/cmd/watch"
 	"henro/messages/weburl"
 	"henro/store/report/changes"
 )
@@ -63,8 +64,11 @@ func (f *feedFlags) run(ctx context.Context, dir string, out, says io.Writer) (e
 	if f.o.Receivers, err = telling.ReadReceivers(beside(dir), config.FromEnvironment); err != nil {
 		return config.Usage("%v", err)
 	}
-	if f.test {
+	switch {
+	case f.test:
 		return telling.Test(f.o.Receivers, out)
+	case f.noise:
+		return watch.Noise(filepath.Join(beside(dir), changes.Folder), out)
 	}
 	f.o.Crawl, f.o.Tell = beside(dir), func(c *changes.Change) {
 		if f.follow {
@@ -84,8 +88,6 @@ func (f *feedFlags) run(ctx context.Context, dir string, out, says io.Writer) (e
 	}
 	defer func() { err = errors.Join(err, made.Close()) }()
 	switch {
-	case f.noise:
-		return made.Noise(out)
 	case f.dismiss != "" || f.keep != "":
 		_, err := made.TeachByID(f.o.Dir, cmp.Or(f.dismiss, f.keep), f.dismiss != "", out)
 		return err

@@ -241,13 +241,21 @@ func (t *Teller) keep() error {
 }
 
 // Test sends a message to each receiver.
-func Test(receivers []*Receiver, out io.Writer) (err error) {
-	if len(receivers) == 0 {
+func Test(receivers []*Receiver, out io.Writer) error {
+	t := &Teller{send: guardFor(receivers).send}
+	for _, r := range receivers {
+		t.queues = append(t.queues, &queue{Receiver: r})
+	}
+	return t.Test(out)
+}
+
+// Test sends a message to each receiver. What waits for them waits on.
+func (t *Teller) Test(out io.Writer) (err error) {
+	if len(t.queues) == 0 {
 		return fmt.Errorf("no receiver is in %s", RulesName)
 	}
-	guard := guardFor(receivers)
-	for _, r := range receivers {
-		if bad := guard.send(r, "A test of henro", "Changes will be told here.\n"); bad != nil {
+	for _, r := range t.queues {
+		if bad := t.send(r.Receiver, "A test of henro", "Changes will be told here.\n"); bad != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %s", r.Name, r.hide(bad.Error())))
 		} else {
 			fmt.Fprintf(out, "%s was sent a message\n", r.Name)

@@ -1,9 +1,11 @@
 package watching
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -19,6 +21,7 @@ import (
 	"henro/actors/revisit"
 	"henro/cmd/config"
 	"henro/cmd/feed"
+	"henro/cmd/telling"
 	"henro/master"
 	"henro/master/watchlist"
 	"henro/messages/ticks"
@@ -555,7 +558,32 @@ func (w *run) noise(url string, status int, body []byte) bool {
 }
 
 // Teach has a page learn what a reader says of a change.
-func (w *run) Teach(ctx context.Context, id string, noise bool) error {
+func (w *run) Teach(ctx context.Context, id string, noise bool) (err error) {
+	away := w.now(ctx, func(f *feed.Feed, folder string, _ *telling.Teller) {
+		_, err = f.TeachByID(folder, id, noise, io.Discard)
+	})
+	return cmp.Or(away, err)
+}
+
+// Receivers are the names of those that are told.
+func (w *run) Receivers() (names []string) {
+	for _, r := range w.receivers {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// Test sends a message to each receiver.
+func (w *run) Test(ctx context.Context) error {
+	var teller *telling.Teller
+	if err := w.now(ctx, func(_ *feed.Feed, _ string, t *telling.Teller) { teller = t }); err != nil {
+		return err
+	}
+	return teller.Test(io.Discard)
+}
+
+// now runs what it is handed between two looks at what changed.
+func (w *run) now(ctx context.Context, run func(f *feed.Feed, folder string, t *telling.Teller)) error {
 	w.mu.Lock()
 	f := w.feed
 	w.mu.Unlock()
@@ -564,6 +592,5 @@ func (w *run) Teach(ctx context.Context, id string, noise bool) error {
 	}
 	ctx, end := context.WithTimeout(ctx, 10*time.Second)
 	defer end()
-	_, err := f.TeachNow(ctx, id, noise)
-	return err
+	return f.Now(ctx, func(folder string, t *telling.Teller) { run(f, folder, t) })
 }

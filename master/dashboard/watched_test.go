@@ -30,6 +30,11 @@ func (f *fakeList) Remove(_ context.Context, url string) error {
 	f.did = append(f.did, "remove "+url)
 	return nil
 }
+func (f *fakeList) Receivers() []string { return append([]string{"phone"}, evil...) }
+func (f *fakeList) Test(context.Context) error {
+	f.did = append(f.did, "test")
+	return nil
+}
 func (f *fakeList) Teach(_ context.Context, id string, noise bool) error {
 	f.did = append(f.did, fmt.Sprint("teach ", id, " ", noise))
 	return errors.New("<b>there is none")
@@ -92,6 +97,7 @@ func TestTheListIsShownAndChanged(t *testing.T) {
 		{"go-on", url.Values{"url": {"https://new.test/"}}, 303, "https://new.test/ | https://new.test/"},
 		{"go-on", url.Values{"url": {"https://nowhere.test/"}}, 400, ""},
 		{"unwatch", url.Values{"url": {somePage}}, 303, "remove " + somePage},
+		{"tell-test", nil, 303, "test"},
 		{"dismiss", url.Values{"id": {"a"}}, 400, "teach a true"},
 		{"keep", url.Values{"id": {"b"}}, 400, "teach b false"},
 		{"nonsense", nil, 404, ""},

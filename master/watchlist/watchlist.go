@@ -42,6 +42,9 @@ type List interface {
 	Remove(ctx context.Context, url string) error
 	// Teach has the page of a change learn that it was noise, or that it was news.
 	Teach(ctx context.Context, id string, noise bool) error
+	// Receivers are the names of those that are told; Test sends a message to each.
+	Receivers() []string
+	Test(ctx context.Context) error
 }
 
 // ErrUnknown is returned by Do for what it does not do.
@@ -58,8 +61,8 @@ func (r Refusal) Error() string { return r.Err.Error() }
 // Teach has a page learn that a change, by its id, was noise, or that it was news.
 type Teach func(ctx context.Context, id string, noise bool) error
 
-// Do carries out what a form asks for: watch, unwatch, pause-page, go-on, dismiss or keep. Where no list is watched,
-// elsewhere learns. An error is ErrUnknown or a Refusal.
+// Do carries out what a form asks for: watch, unwatch, pause-page, go-on, dismiss, keep or tell-test. Where no list is
+// watched, elsewhere learns. An error is ErrUnknown or a Refusal.
 func Do(list List, elsewhere Teach, r *http.Request) error {
 	err := do(list, elsewhere, r)
 	if err == nil || errors.Is(err, ErrUnknown) {
@@ -72,7 +75,7 @@ func do(list List, elsewhere Teach, r *http.Request) error {
 	of, ctx := r.PostFormValue, r.Context()
 	word := r.PathValue("what")
 	switch word {
-	case "watch", "unwatch", "pause-page", "go-on", "dismiss", "keep":
+	case "watch", "unwatch", "pause-page", "go-on", "dismiss", "keep", "tell-test":
 	default:
 		return ErrUnknown
 	}
@@ -91,6 +94,8 @@ func do(list List, elsewhere Teach, r *http.Request) error {
 			}
 		}
 		return list.Put(ctx, of("before"), p)
+	case word == "tell-test":
+		return list.Test(ctx)
 	case word == "unwatch":
 		return list.Remove(ctx, of("url"))
 	case word == "dismiss" || word == "keep":
@@ -130,8 +135,9 @@ type View struct {
 	Search, Tag string
 	Tags        []string // all of the list
 	Rows        []Row
-	Found       int // pages that were looked for
-	From, To    int // of which these are shown, from 1
+	Receivers   []string // who is told
+	Found       int      // pages that were looked for
+	From, To    int      // of which these are shown, from 1
 	page        int
 }
 
@@ -146,7 +152,7 @@ func Show(list List, crawl *reading.Crawl, r *http.Request) *View {
 		return v
 	}
 	pages, file := list.Pages()
-	v.File = file
+	v.File, v.Receivers = file, list.Receivers()
 	var found []*Page
 	for i := range pages {
 		p := &pages[i]

@@ -2,8 +2,10 @@
 package beside
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -72,7 +74,12 @@ func (c *Changes) learn(taught *messages.ChangeTaught) *messages.ChangeLearnt {
 	}
 	ctx, end := context.WithTimeout(context.Background(), 10*time.Second)
 	defer end()
-	switch url, err := f.TeachNow(ctx, taught.Id, taught.Noise); {
+	var url string
+	var err error
+	away := f.Now(ctx, func(folder string, _ *telling.Teller) {
+		url, err = f.TeachByID(folder, taught.Id, taught.Noise, io.Discard)
+	})
+	switch err = cmp.Or(away, err); {
 	case errors.Is(err, watch.ErrNoChange):
 		return &messages.ChangeLearnt{}
 	case err != nil:
