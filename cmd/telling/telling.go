@@ -216,9 +216,10 @@ func (r *Receiver) hide(text string) string {
 const (
 	listed    = 20
 	lineBytes = 300
+	textBytes = 1500 // from which on it is not said any more what went and came
 )
 
-// message says what changed. dropped is how many changes more are in none.
+// message says what changed, and the first of what went (-) and came (+). dropped is how many changes more are in none.
 func message(all []changes.Change, dropped int) (title, text string) {
 	title = fmt.Sprintf("%d pages have changed", len(all)+dropped)
 	if len(all) == 1 && dropped == 0 {
@@ -234,6 +235,11 @@ func message(all []changes.Change, dropped int) (title, text string) {
 			break
 		}
 		b.WriteString(plain(all[i].Line(), lineBytes) + "\n")
+		for _, line := range strings.Split(all[i].Diff, "\n")[min(2, strings.Count(all[i].Diff, "\n")):] {
+			if line != "" && strings.ContainsAny(line[:1], "+-") && b.Len() < textBytes {
+				b.WriteString("  " + plain(line, lineBytes) + "\n")
+			}
+		}
 	}
 	if dropped > 0 {
 		fmt.Fprintf(&b, "and %d more: henro feed has them all\n", dropped)

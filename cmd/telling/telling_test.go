@@ -221,11 +221,17 @@ func TestAMistakeInTheFileOfReceiversIsNamed(t *testing.T) {
 func TestHostileWordsAndSecretsAreKeptOut(t *testing.T) {
 	c := change(1)
 	c.Title = "@everyone <b>\r\nBcc: all\u202e\x1b[31m"
+	c.Diff = "--- a\n+++ b\n@@ -1 +1 @@\n-@everyone \x1b[31m<b>old\n+" + strings.Repeat("new", 1000) + "\n same\n" +
+		strings.Repeat("+\u202emore\n", 1000)
 	title, text := message([]changes.Change{*c}, 0)
 	for _, bad := range []string{"@everyone", "<b>", "\r", "\u202e", "\x1b", "\nBcc"} {
 		if strings.Contains(title+text, bad) {
 			t.Errorf("%q in %q", bad, title+text)
 		}
+	}
+	if !strings.Contains(text, "old\n  +newnew") || strings.Contains(text, "same") || strings.Contains(text, "+++") ||
+		len(text) > textBytes+2*lineBytes {
+		t.Errorf("what changed is told as %q", text)
 	}
 	r := &Receiver{url: "smtp://me%40b.example:pass+word@mail.b.example:587/?from=secret@b.example&to=c@d.example"}
 	said := r.hide("send as me@b.example with pass+word to " + r.url + ": secret@b.example")
