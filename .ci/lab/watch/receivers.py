@@ -164,9 +164,8 @@ try:
     while script:
         script.pop(0)[1]()
     time.sleep(75)  # the last versions are visited
-    total = len(told())
-    for name in commands:
-        wait(500, lambda: counted(arrived(name)) >= len(told()))
+    # all at one moment: under load a last change may come while one is waited for
+    wait(600, lambda: all(counted(arrived(name)) >= len(told()) for name in commands))
     total = len(told())
     for name in commands:
         messages = arrived(name)
