@@ -559,7 +559,7 @@ func (w *run) noise(url string, status int, body []byte) bool {
 
 // Teach has a page learn what a reader says of a change.
 func (w *run) Teach(ctx context.Context, id string, noise bool) (err error) {
-	away := w.now(ctx, func(f *feed.Feed, folder string, _ *telling.Teller) {
+	away := between(ctx, w, func(f *feed.Feed, folder string, _ *telling.Teller) {
 		_, err = f.TeachByID(folder, id, noise, io.Discard)
 	})
 	return cmp.Or(away, err)
@@ -576,14 +576,14 @@ func (w *run) Receivers() (names []string) {
 // Test sends a message to each receiver.
 func (w *run) Test(ctx context.Context) error {
 	var teller *telling.Teller
-	if err := w.now(ctx, func(_ *feed.Feed, _ string, t *telling.Teller) { teller = t }); err != nil {
+	if err := between(ctx, w, func(_ *feed.Feed, _ string, t *telling.Teller) { teller = t }); err != nil {
 		return err
 	}
 	return teller.Test(io.Discard)
 }
 
-// now runs what it is handed between two looks at what changed.
-func (w *run) now(ctx context.Context, run func(f *feed.Feed, folder string, t *telling.Teller)) error {
+// between does something between two looks at what changed.
+func between(ctx context.Context, w *run, do func(f *feed.Feed, folder string, t *telling.Teller)) error {
 	w.mu.Lock()
 	f := w.feed
 	w.mu.Unlock()
@@ -592,5 +592,5 @@ func (w *run) now(ctx context.Context, run func(f *feed.Feed, folder string, t *
 	}
 	ctx, end := context.WithTimeout(ctx, 10*time.Second)
 	defer end()
-	return f.Now(ctx, func(folder string, t *telling.Teller) { run(f, folder, t) })
+	return f.Now(ctx, func(folder string, t *telling.Teller) { do(f, folder, t) })
 }

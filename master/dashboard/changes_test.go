@@ -91,7 +91,8 @@ func TestCapturesOfSlavesAreSaidToBeThere(t *testing.T) {
 		_, doc := get(t, d, path, language)
 		wholesome(t, path, doc)
 		card := doc.Find("section:has(#p-captures)")
-		if text := card.Text(); card.Length() != 1 || doc.Find(".away").Length() != 0 || !strings.Contains(text, "henro replay FOLDER") ||
+		if text := card.Text(); card.Length() != 1 || !strings.Contains(text, "henro replay FOLDER") ||
+			doc.Find(".away").Length() != 0 ||
 			!strings.Contains(text, "salt") || strings.Contains(text, "tea") ||
 			card.Find(".overlaid").Length() != len(evil)+1 {
 			t.Errorf("%s: %d cards: %q", language, card.Length(), text)
