@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"henro/actors/console"
+	"henro/actors/living"
 	"henro/cmd/replay/cdx"
 	"henro/cmd/replay/fields"
 	"henro/cmd/replay/origin"
@@ -424,11 +425,7 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 		} else {
 			fields.Length(h, c.Header, c.Length)
 		}
-		w.WriteHeader(status)
-		if r.Method != http.MethodHead {
-			_, err = io.Copy(w, body)
-		}
-		return s.lost(err, u)
+		return s.lost(fields.Body(w, r, status, body), u)
 	}
 	body, err := captures.Uncoded(c.Body, h.Get("Content-Encoding"))
 	if err != nil {
@@ -492,13 +489,13 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 
 // reporter tells the banner where the frame is, leads what scripts ask of other sites into the archive, and takes away
 // WebRTC, which connects to other machines whatever the policy says, from the page and from every window that it makes
-// within itself. It is put into a capture behind the document type, and removes itself. prelude leads what a worker
-// asks for; it is put before the worker's script.
+// within itself, and makes chance what it was when the page was rendered. It is put into a capture behind the document
+// type, and removes itself. prelude leads what a worker asks for; it is put before the worker's script.
 var reporter, prelude = func() (string, string) {
 	line := func(source string) string { return strings.ReplaceAll(strings.TrimSpace(source), "\n", " ") }
 	worker := "{" + line(leadSource) + " asks(self);}"
 	page := strings.Replace(line(reporterSource), "PRELUDE", strconv.Quote(worker), 1)
-	return "{" + line(leadSource) + " " + page + "}", worker
+	return line(living.Random) + " {" + line(leadSource) + " " + page + "}", worker
 }()
 
 //go:embed static/reporter.js

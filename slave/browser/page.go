@@ -18,6 +18,8 @@ import (
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"henro/actors/living"
 )
 
 const (
@@ -128,7 +130,8 @@ func (t *tab) open(url string) error {
 	of := chromedp.FromContext(t.ctx)
 	t.frame = cdp.FrameID(of.Target.TargetID)
 	err := chromedp.Do(t.ctx,
-		send(cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: first}),
+		send(cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{
+			Source: first + living.Random}),
 		send(network.SetBypassServiceWorker, network.SetBypassServiceWorkerParams{Bypass: true}),
 		send(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height,
 			DeviceScaleFactor: 1}),

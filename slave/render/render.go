@@ -339,7 +339,7 @@ func (p *Page) Decode() error {
 func (r *Renderer) Run(ctx context.Context, p *Page, behaviour string, never func(weburl.URL, string) bool) {
 	var mu sync.Mutex // the browser asks from several goroutines
 	var tried living.Tried
-	met := map[string]bool{}
+	met, asked := map[string]bool{}, map[uint64]bool{}
 	p.Rendering, p.Err = r.browser.Render(ctx, browser.Page{URL: p.URL.String(), Behaviour: behaviour},
 		func(ctx context.Context, q *browser.Request) *browser.Answer {
 			as := *q
@@ -359,6 +359,7 @@ func (r *Renderer) Run(ctx context.Context, p *Page, behaviour string, never fun
 			part, err := r.Read(ctx, to)
 			mu.Lock()
 			defer mu.Unlock()
+			asked[wanted.Key(to.String())] = true
 			if err == nil {
 				return &browser.Answer{Status: part.Status, Header: part.Header, Body: part.Body, At: part.At}
 			}
@@ -377,7 +378,8 @@ func (r *Renderer) Run(ctx context.Context, p *Page, behaviour string, never fun
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := wanted.Key(p.URL.String())
-	if p.Stuck = r.lacks.Note(key, p.Missing); !p.Stuck && p.Err == nil {
+	again := func(url string) bool { return asked[wanted.Key(url)] }
+	if p.Stuck = r.lacks.Note(key, p.Missing, again); !p.Stuck && p.Err == nil {
 		r.lacks.Went(key, p.Attempts)
 	}
 	p.Vain = uint32(r.lacks.Vain(key, p.Attempts))

@@ -107,9 +107,14 @@ func TestAPageWaitsForWhatMayComeAlone(t *testing.T) {
 func TestAPageThatGoesOnWaitsAsTheFirstTime(t *testing.T) {
 	r := quiet(t.TempDir())
 	defer r.Close()
-	p := &Page{URL: weburl.MustParse("http://a.example/")}
+	p, has, list := &Page{URL: weburl.MustParse("http://a.example/")}, others{}, asks{}
+	r.others = has
 	for p.Attempts = range 9 {
-		p.Missing, r.browser = nil, asks{fmt.Sprint("http://b.example/", p.Attempts)}
+		for _, url := range list {
+			has[url] = "part"
+		}
+		list = append(list, fmt.Sprint("http://b.example/", p.Attempts))
+		p.Missing, r.browser = nil, list
 		if r.Run(t.Context(), p, "", func(weburl.URL, string) bool { return false }); p.Stuck || p.Vain != 0 {
 			t.Fatalf("attempt %d: stuck %v, in vain %d", p.Attempts, p.Stuck, p.Vain)
 		}
@@ -270,7 +275,7 @@ func TestWhatIsOnItsWayHasCome(t *testing.T) {
 	const page, part = "http://a.example/", "http://a.example/part"
 	has, most := others{page: "<p>"}, []string{part, part + "2"}
 	r.others = has
-	r.lacks.Note(wanted.Key(page), most)
+	r.lacks.Note(wanted.Key(page), most, nil)
 	if !r.Lacks(t.Context(), page) {
 		t.Error("nothing has come, and it waits for nothing")
 	}

@@ -432,6 +432,90 @@ document.querySelector('main').innerHTML = text.map((t) => '<p>' + t + '</p>').j
 		site(name, ['/', ...count(many).map((n) => `/page/${n}.html`)], { host: 'worker.localhost' })
 	},
 
+	lot() { // what is asked for is named by lot, kept in the browser and counted in a cookie
+		const name = 'lot', root = path.join(out, name), many = 6
+		put(path.join(root, 'list'), JSON.stringify(count(many).map((n) => ({ id: n, title: title(name, n) }))))
+		put(path.join(root, 'list.js'), `const open = new Promise((done, fail) => {
+	const r = indexedDB.open('kept', 1)
+	r.onupgradeneeded = () => r.result.createObjectStore('lists')
+	r.onsuccess = () => done(r.result)
+	r.onerror = () => fail(r.error)
+})
+const ask = async (mode, f) => {
+	const r = f((await open).transaction('lists', mode).objectStore('lists'))
+	return new Promise((done, fail) => { r.onsuccess = () => done(r.result); r.onerror = () => fail(r.error) })
+}
+const lot = () => Math.random().toString(36).slice(2) + Array.from(crypto.getRandomValues(new Uint8Array(6)), (b) => b.toString(16)).join('')
+export async function list() {
+	let all = await ask('readonly', (s) => s.get('all'))
+	if (!all) {
+		all = await (await fetch('/list?session=' + lot())).json()
+		await ask('readwrite', (s) => s.put(all, 'all'))
+	}
+	return all
+}`)
+		for (const n of count(many)) {
+			put(path.join(root, `item/${n}.json`), JSON.stringify({ text: paragraphs(name, n) }))
+			const text = html(`<title>${title(name, n)}</title><style>${style}</style>`, `<main></main><ul></ul><p id="seen"></p>
+<script type="module">
+import { list } from '/list.js'
+document.cookie = 'seen=${n}; path=/'
+document.querySelector('#seen').textContent = document.cookie
+document.querySelector('ul').innerHTML = (await list()).map((i) => '<li><a href="/page/' + i.id + '.html">' + i.title + '</a></li>').join('')
+document.querySelector('main').innerHTML = (await (await fetch('/item/${n}.json')).json()).text.map((t) => '<p>' + t + '</p>').join('')
+</script>`)
+			put(path.join(root, `page/${n}.html`), text)
+			if (n === 0) put(path.join(root, 'index.html'), text)
+		}
+		site(name, ['/', ...count(many).map((n) => `/page/${n}.html`)])
+	},
+
+	parts() { // a file is read part by part
+		const name = 'parts', root = path.join(out, name), many = 4
+		for (const n of count(many)) {
+			put(path.join(root, `bits/${n}.txt`), paragraphs(name, n).join('\n'))
+			const text = html(`<title>${title(name, n)}</title><style>${style}</style>`, `<h1>${title(name, n)}</h1><main></main>
+<a href="/page/${(n + 1) % many}.html">next</a><script type="module">
+for (const range of ['bytes=0-49', 'bytes=50-199', 'bytes=200-', 'bytes=-30']) {
+	const r = await fetch('/bits/${n}.txt', { headers: { Range: range } })
+	document.querySelector('main').append(r.status + ' ' + r.headers.get('Content-Range') + ' ' + await r.text())
+}
+</script>`)
+			put(path.join(root, `page/${n}.html`), text)
+			if (n === 0) put(path.join(root, 'index.html'), text)
+		}
+		site(name, ['/', ...count(many).map((n) => `/page/${n}.html`)])
+	},
+
+	frames() { // a page and a frame of another origin speak by messages, and hear nobody else
+		const name = 'frames', many = 6
+		for (const n of count(many)) {
+			const inner = html('<title>frame</title>', `<p>waits</p><script>
+addEventListener('message', (e) => {
+	if (e.origin !== 'http://frames.living.test:${port}') return
+	document.querySelector('p').textContent = 'for ' + document.referrer
+	e.source.postMessage(e.data + ' ${sentence(random(seedOf(name, n)))}', e.origin)
+})
+parent.postMessage('ready', '*')
+</script>`)
+			put(path.join(out, `api/frame/${n}.html`), inner)
+			const text = html(`<title>${title(name, n)}</title><style>${style}</style>`, `<h1>${title(name, n)}</h1><iframe></iframe><p></p>
+<a href="/page/${(n + 1) % many}.html">next</a><script>
+const api = 'http://api.living.test:${port}', frame = document.querySelector('iframe')
+addEventListener('message', (e) => {
+	if (e.origin !== api || e.source !== frame.contentWindow) return
+	if (e.data === 'ready') frame.contentWindow.postMessage('${title(name + 'said', n)}', api)
+	else document.querySelector('p').textContent = e.data
+})
+frame.src = api + '/frame/${n}.html'
+</script>`)
+			put(path.join(out, name, `page/${n}.html`), text)
+			if (n === 0) put(path.join(out, name, 'index.html'), text)
+		}
+		site(name, ['/', ...count(many).map((n) => `/page/${n}.html`)])
+		theAPI(name)
+	},
+
 	manual: () => plain('manual', 24, ''),
 	blog: () => plain('blog', 20, '<video preload="none" poster="/pictures/0.png"></video>'),
 	menu: () => plain('menu', 16, `<details open><summary>menu</summary><p>dishes</p></details><script>

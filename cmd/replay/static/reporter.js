@@ -3,8 +3,37 @@ if (here && parent !== self && location.host) {
   const name = here[4].endsWith(".ip6") ? "[" + here[4].slice(0, -4).replaceAll("-", ":") + "]" : here[4];
   parent.postMessage({henro: "/web/" + here[1] + "mp_/" + here[2] + "://" + name + (here[3] ? ":" + here[3] : "") + location.pathname + location.search}, "*");
 }
+const was = (ref) => ref.replace(/^http:\/\/\d+-(https?)(?:-(\d+))?\.([^/]+)\.archive\.localhost(?::\d+)?(?=\/|$)/, (all, scheme, port, name) => scheme + "://" + (name.endsWith(".ip6") ? "[" + name.slice(0, -4).replaceAll("-", ":") + "]" : name) + (port ? ":" + port : ""));
+const leadTo = (given) => given.map((to, i) => i === 1 && /^https?:/i.test(to) ? lead(to) : to);
+const far = new WeakMap();
+const reached = (w) => {
+  try { w?.document; return w; } catch {}
+  if (!far.has(w)) far.set(w, new Proxy(w, {
+    get: (of, name) => name === "postMessage" ? (...given) => of.postMessage(...leadTo(given)) : typeof of[name] === "function" ? of[name].bind(of) : of[name],
+    set: (of, name, value) => { of[name] = name === "location" ? lead(value) : value; return true; },
+  }));
+  return far.get(w);
+};
+const speak = (w) => {
+  const {parent, postMessage} = w, as = (own, name, to) => {
+    const {get, ...more} = Object.getOwnPropertyDescriptor(own, name);
+    Object.defineProperty(own, name, {...more, get() { return to(get.call(this)); }});
+  };
+  w.postMessage = (...given) => postMessage.apply(w, leadTo(given));
+  w.parent = reached(parent);
+  as(w.MessageEvent.prototype, "source", reached);
+  as(w.MessageEvent.prototype, "origin", (from) => from === w.origin ? from : was(from));
+  as(w.Document.prototype, "referrer", was);
+  const cookies = new Map();
+  Object.defineProperty(w.Document.prototype, "cookie", {configurable: true, enumerable: true, get: () => Array.from(cookies.values()).join("; "), set(text) {
+    const [pair, ...more] = String(text).split(";").map((part) => part.trim()), ends = more.map((part) => /^(?:max-age=(-?\d+)|expires=(.+))$/i.exec(part)).filter(Boolean);
+    cookies.delete(pair.split("=")[0]);
+    if (!ends.some(([, age, at]) => age ? age <= 0 : Date.parse(at) <= Date.now())) cookies.set(pair.split("=")[0], pair);
+  }});
+};
 const guide = (w) => {
   asks(w, PRELUDE);
+  speak(w);
   const {setAttribute} = w.Element.prototype;
   w.Element.prototype.setAttribute = function (name, value) { return setAttribute.call(this, name, /^(src|href|action|data|poster)$/i.test(name) ? lead(value) : value); };
   for (const [type, name] of [["Script", "src"], ["Image", "src"], ["Link", "href"], ["IFrame", "src"], ["Source", "src"], ["Media", "src"], ["Anchor", "href"], ["Form", "action"], ["Object", "data"]]) {
@@ -59,7 +88,7 @@ const guard = (w) => {
       Object.defineProperty(own, name, {configurable: true, enumerable: true, get() {
         const got = get.call(this);
         scrub(name === "contentWindow" ? got : got?.defaultView);
-        return got;
+        return name === "contentWindow" ? reached(got) : got;
       }});
     }
   }

@@ -19,9 +19,10 @@ type lack struct {
 	since     uint16   // the attempt that went on
 }
 
-// Note notes what a page lacks, and reports that it is stuck: something of it was lacked before, or too much was. Of
-// 4,096 pages it is known; of others it is as if they were shown for the first time.
-func (b *Book) Note(page uint64, missing []string) (stuck bool) {
+// Note notes what a page lacks, and reports that it is stuck: something of it was lacked before, too much was, or the
+// page asks again for nothing of what it lacked the last time, as one that asks by lot. Of 4,096 pages it is known; of
+// others it is as if they were shown for the first time.
+func (b *Book) Note(page uint64, missing []string, again func(url string) bool) (stuck bool) {
 	if b.pages == nil {
 		b.pages = map[uint64]lack{}
 	}
@@ -31,7 +32,8 @@ func (b *Book) Note(page uint64, missing []string) (stuck bool) {
 		b.pages[page] = lack{missing, slices.Concat(ever, missing), was.since}
 	}
 	before := func(url string) bool { return slices.Contains(ever, url) }
-	return len(ever) >= maxEver || slices.ContainsFunc(missing, before)
+	return len(ever) >= maxEver || slices.ContainsFunc(missing, before) ||
+		len(was.now) > 0 && !slices.ContainsFunc(was.now, again)
 }
 
 // Now is what a page lacked when it was shown last: until something of it has come it would be shown as before.
