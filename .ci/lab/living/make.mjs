@@ -447,12 +447,10 @@ const ask = async (mode, f) => {
 }
 const lot = () => Math.random().toString(36).slice(2) + Array.from(crypto.getRandomValues(new Uint8Array(6)), (b) => b.toString(16)).join('')
 export async function list() {
-	let all = await ask('readonly', (s) => s.get('all'))
-	if (!all) {
-		all = await (await fetch('/list?session=' + lot())).json()
-		await ask('readwrite', (s) => s.put(all, 'all'))
-	}
-	return all
+	const session = lot()
+	const all = await (await fetch('/list?session=' + session)).json()
+	await ask('readwrite', (s) => s.put(all, session))
+	return ask('readonly', (s) => s.get(session))
 }`)
 		for (const n of count(many)) {
 			put(path.join(root, `item/${n}.json`), JSON.stringify({ text: paragraphs(name, n) }))
