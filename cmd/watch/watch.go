@@ -117,7 +117,7 @@ func (w *Watcher) Quiet(url string, status int, body []byte) bool {
 	w.open.RLock()
 	defer w.open.RUnlock()
 	watch := w.watches.For(url)
-	before, err := w.last(url, watch)
+	before, err := latest(w, url, watch)
 	if err != nil {
 		return false
 	}
@@ -145,12 +145,12 @@ func (w *Watcher) Misses(url string) (bool, error) {
 	if watch == nil || len(watch.Only) == 0 {
 		return false, nil
 	}
-	last, err := w.last(url, watch)
+	last, err := latest(w, url, watch)
 	return err == nil && len(last.Blocks) == 0, err
 }
 
-// last is the last capture of a page, as its watch sees it.
-func (w *Watcher) last(url string, watch *news.Watch) (*news.Page, error) {
+// latest is the last capture of a page, as its watch sees it.
+func latest(w *Watcher, url string, watch *news.Watch) (*news.Page, error) {
 	u, err := weburl.Parse(url)
 	if err != nil || w.closed {
 		return nil, errors.Join(err, captures.ErrNotArchived)
