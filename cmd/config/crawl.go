@@ -79,6 +79,7 @@ type Crawl struct {
 	HostPages    uint64
 	Traps        bool
 	StopAfter    int
+	Watches      bool                // a watch of pages: no link is followed, and all are visited again
 	definition   *reading.Definition // by Define
 	follows      bool                // by Define: it follows a crawl, whose settings may come later
 }

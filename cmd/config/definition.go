@@ -52,6 +52,9 @@ func (c *Crawl) Define(flags *pflag.FlagSet, follow bool, say func(line string))
 			err = setWords(f, nil)
 		}
 	})
+	if c.Watches {
+		s.prefer(flags, map[string]string{"depth": "0", "continuous": "true"})
+	}
 	s.chooseMode(flags, c.Dir)
 	d.Secrets = nil
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -111,6 +114,16 @@ type settling struct {
 	*reading.Definition
 	follow bool
 	say    func(line string)
+}
+
+// prefer gives settings values where neither the crawl nor who runs it has given one.
+func (s *settling) prefer(flags *pflag.FlagSet, values map[string]string) {
+	for name, value := range values {
+		if f := flags.Lookup(name); !f.Changed && s.Given[name] == nil {
+			f.Value.Set(value) //nolint:errcheck // it takes this
+			f.Changed = true
+		}
+	}
 }
 
 // chooseMode decides between --again and --continuous: the one given now holds, otherwise the one that the crawl has.

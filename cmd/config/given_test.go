@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -83,6 +84,28 @@ func TestSettingsThatWentAreLeftOut(t *testing.T) {
 		c.Depth != 7 || c.Frontier != "ranked" || c.Retries != 5 || c.definition.Given["warc-metadata"] != nil ||
 		!strings.Contains(strings.Join(said, "\n"), "the setting warc-metadata of crawl.json is gone") {
 		t.Errorf("%v, depth %d, retries %d, said %q", err, c.Depth, c.Retries, said)
+	}
+}
+
+// A watch follows no links and goes on, unless somebody has said otherwise, now or when the crawl began.
+func TestAWatchFollowsNoLinks(t *testing.T) {
+	for file, want := range map[string]struct {
+		depth      int
+		continuous bool
+	}{"": {0, true}, `{"version":1,"settings":{"depth":["1"]}}`: {1, true}} {
+		var c Crawl
+		f := pflag.NewFlagSet("watch", pflag.ContinueOnError)
+		c.Register(f)
+		c.Dir, c.Watches = t.TempDir(), true
+		if file != "" {
+			if err := os.WriteFile(filepath.Join(c.Dir, kept), []byte(file), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.Define(f, false, func(string) {}); err != nil || c.Depth != want.depth ||
+			c.Continuous != want.continuous || c.definition.Given["depth"][0] != strconv.Itoa(want.depth) {
+			t.Errorf("%s: depth %d, continuous %v, kept %v: %v", file, c.Depth, c.Continuous, c.definition.Given, err)
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ type Open func(dir string, notes io.Writer) (*captures.Archive, error)
 // NewWatchCommand returns henro watch.
 func NewWatchCommand(crawl Crawl, open Open) *cobra.Command {
 	s := embedded.Settings{Log: config.Log{Level: "warn"}}
+	s.Crawl.Watches = true
 	cmd := &cobra.Command{
 		Use:   "watch [flags] [LIST]",
 		Short: "Watch a list of pages: visit them again and again, and tell what changes",
@@ -75,13 +76,6 @@ LIST is a file, or - for standard input: a page a line, behind which may stand "
 					return err
 				}
 				s.Watched = &w
-			}
-			for flag, value := range map[string]string{"depth": "0", "continuous": "true"} {
-				if f := cmd.Flag(flag); !f.Changed {
-					if err := cmd.Flags().Set(flag, value); err != nil {
-						return err
-					}
-				}
 			}
 			if err := s.Crawl.Define(cmd.Flags(), false, func(line string) { cmd.PrintErrln(line) }); err != nil {
 				return err
