@@ -164,7 +164,7 @@ func TestHostsGoByTheScoresOfTheirURLs(t *testing.T) {
 	var candidates []store.Candidate
 	for i, score := range []float64{0.1, 0.9, 0.3, 0.5} {
 		host := fmt.Sprintf("http://h%d.test", i)
-		candidates = append(candidates, store.Candidate{URL: host + "/", Host: host, Band: topic.Band(score)})
+		candidates = append(candidates, store.Candidate{URL: host + "/", Host: host, Band: (*topic.Topic)(nil).Band(score)})
 	}
 	for run := range 2 {
 		state, err := store.OpenState(dir, store.DefaultOptions())
@@ -189,7 +189,7 @@ func TestHostsGoByTheScoresOfTheirURLs(t *testing.T) {
 				commit(c)
 			}
 			better := candidates[2]
-			better.Band, better.Rises = topic.Band(0.7), true
+			better.Band, better.Rises = (*topic.Topic)(nil).Band(0.7), true
 			r.Raise(&better)
 			commit(better)
 		}

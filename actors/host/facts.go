@@ -5,7 +5,6 @@ import (
 
 	"henro/actors/politeness"
 	"henro/actors/protocol"
-	"henro/actors/topic"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/store"
@@ -203,8 +202,9 @@ func (b *Book) storeMade(m *visitsMade) {
 			}
 			continue
 		}
-		if scored := m.visits[i].fact.Topic; scored > 0 && m.visits[i].old.LastVisit.IsZero() {
-			v.Page.Band = topic.Band(topic.HandedOn(float64(scored-1)/1000, topic.Score(v.Page.Band)))
+		about, scored := b.o.Admission.Topic, m.visits[i].fact.Topic
+		if about != nil && scored > 0 && m.visits[i].old.LastVisit.IsZero() {
+			v.Page.Band = about.Band(about.HandedOn(float64(scored-1)/1000, about.Score(v.Page.Band)))
 		}
 		b.judge.beginVisited(&v.Page)
 		visit := &Visit{Fact: m.visits[i].fact, Page: &v.Page, Links: v.Links,

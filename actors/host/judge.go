@@ -7,8 +7,6 @@ import (
 	"henro/actors/protocol"
 	"henro/actors/scope"
 	"henro/actors/stoplist"
-	"henro/actors/template"
-	"henro/actors/topic"
 	"henro/actors/traps"
 	"henro/actors/urlrules"
 	"henro/messages/outlink"
@@ -37,7 +35,6 @@ type judge struct {
 	named map[uint64]struct{}
 	// of a sitemap: its entries for other hosts, by host; the robots.txt of a host must name the sitemap
 	elsewhere map[string][]outlink.Outlink
-	sampled   map[string]int // links that were put first because too little is known of their group, by its shape
 }
 
 // Bounds of what a judge remembers.
@@ -68,7 +65,7 @@ func (j *judge) beginVisited(p *store.Page) {
 	j.begin(p.URL, p.Depth, p.DepthLeft, p.Redirects, p.Number)
 	j.page.Embed(uint32(p.Flags.Embedded()))
 	j.page.Failed = p.Status >= 400
-	j.page.Topic = topic.Score(p.Band)
+	j.page.Topic = j.o.Admission.Topic.Score(p.Band)
 }
 
 // link judges one link.
@@ -109,7 +106,7 @@ func (j *judge) take(l *outlink.Outlink, to *admission.Place) {
 	c := store.Candidate{URL: l.URL, Host: to.Host, From: j.number, Depth: to.Depth, DepthLeft: to.DepthLeft,
 		Redirects: to.Redirects, Requisite: to.Requisite, Band: min(to.Depth, store.LastBand)}
 	if j.o.Admission.Topic != nil {
-		c.Band = topic.Band(to.Topic)
+		c.Band = j.o.Admission.Topic.Band(to.Topic)
 	}
 	if to.Requisite > 0 {
 		c.Band, c.Via = 0, j.page.URL // before new pages, so that a page is whole soon
@@ -120,27 +117,14 @@ func (j *judge) take(l *outlink.Outlink, to *admission.Place) {
 		// as frontier.Ranker has it
 		c.Band = uint8(min(max(float64(c.Depth)+math.Round(float64(0.5-hint.Priority.Value())*4), 0), store.LastBand))
 	}
-	if to.Requisite == 0 && to.Host == j.name && j.o.Admission.Topic == nil && j.sample(l.URL) {
+	if to.Requisite == 0 && to.Host == j.name && j.o.Admission.Topic == nil &&
+		j.clock.timetable().Groups().Sample(l.URL) {
 		c.Band = 0
 	}
 	if j.candidates == nil {
 		j.candidates = make([]store.Candidate, 0, candidatesBegun)
 	}
 	j.candidates = append(j.candidates, c)
-}
-
-// sample reports whether a URL is one of the first of a group of which too little is known: these are visited first, so
-// that it is known soon what their group is like.
-func (j *judge) sample(url string) bool {
-	shape, young := j.clock.timetable().Groups().Young(url)
-	if !young || j.sampled[shape] == template.Young || len(j.sampled) == template.Most {
-		return false
-	}
-	if j.sampled == nil {
-		j.sampled = map[string]int{}
-	}
-	j.sampled[shape]++
-	return true
 }
 
 // refer keeps an entry of a sitemap for the host that it is of.

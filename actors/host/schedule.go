@@ -11,7 +11,6 @@ import (
 	"henro/actors/politeness"
 	"henro/actors/protocol"
 	"henro/actors/revisit"
-	"henro/actors/template"
 	"henro/messages"
 	"henro/messages/outlink"
 	"henro/messages/posted"
@@ -48,14 +47,13 @@ type schedule struct {
 	load      float64                // visits per second that the pages ask for without relief
 	spare     float64                // visits per second that the host has for known pages
 	rules     revisit.FixedIntervals // intervals that persons have set
-	named     template.Memory        // URLs that its pages have linked to, if the pages are grouped
 }
 
 // restore begins with the timetable on disk.
 func (s *schedule) restore(spare float64) {
 	s.rnd = rand.New(rand.NewPCG(uint64(s.record.ID), uint64(s.now.UnixNano())))
 	s.spare = spare
-	s.groups()
+	s.clock.timetable().Group(s.o.Continuous && s.o.Relief == politeness.Template, s.now)
 	s.replan()
 }
 
@@ -323,8 +321,9 @@ func (s *schedule) time(page *store.Page, made *visitMade, known *prospect, anno
 			found = finding{
 				gap: made.started.Sub(page.LastVisit), changed: s.changed(page, made, known),
 				hinted: announced&store.Hinted != 0 && !lists(made.links), told: announced&store.Told != 0,
-				since:  time.Duration(v.ModifiedBeforeNs),
-				mean:   cmp.Or(s.o.Revisit.Estimate(&history), s.center(page.URL, known.prior.Center(&s.o.Revisit))),
+				since: time.Duration(v.ModifiedBeforeNs),
+				mean: cmp.Or(s.o.Revisit.Estimate(&history), s.clock.timetable().Groups().Center(page.URL,
+					known.prior.Center(&s.o.Revisit))),
 				silent: announced == 0 && page.Flags&store.Announced != 0, listed: page.Flags&store.Listing != 0,
 			}
 			if announced&store.Hinted != 0 {
@@ -381,7 +380,7 @@ func (s *schedule) time(page *store.Page, made *visitMade, known *prospect, anno
 		return finding{}
 	}
 	page.LastVisit = made.started
-	interval := s.o.Revisit.Next(&history, s.prior(page.URL, known.prior), s.rnd)
+	interval := s.o.Revisit.Next(&history, s.clock.timetable().Groups().Prior(page.URL, known.prior), s.rnd)
 	if made.old.LastVisit.IsZero() {
 		interval = s.o.Revisit.Wished(interval, page.Flags.Wish().Interval())
 	}
@@ -463,7 +462,7 @@ func (s *schedule) learn(old *store.Page, found finding) {
 		return
 	}
 	history := revisit.History(old.Timing)
-	center := s.center(old.URL, s.clock.timetable().Rates().Prior().Center(&s.o.Revisit))
+	center := s.clock.timetable().Groups().Center(old.URL, s.clock.timetable().Rates().Prior().Center(&s.o.Revisit))
 	s.clock.timetable().Trust().Saw(cmp.Or(s.o.Revisit.Estimate(&history), center), center, found.gap, found.changed)
 }
 
@@ -523,7 +522,7 @@ func (s *schedule) follow(m *protocol.PagesFound) (moves []store.Entry) {
 			interval = time.Duration(float64(interval) / s.clock.timetable().Recall().Silence())
 		}
 		due := page.LastVisit.Add(revisit.Advance(interval, cmp.Or(s.o.Revisit.Estimate(&history),
-			s.center(page.URL, center)), chance))
+			s.clock.timetable().Groups().Center(page.URL, center)), chance))
 		if due.Before(now) {
 			due = now
 		}

@@ -5,55 +5,19 @@ import (
 
 	"henro/actors/politeness"
 	"henro/actors/revisit"
-	"henro/actors/template"
 	"henro/messages/outlink"
 	"henro/store"
-	"henro/store/fingerprint"
 )
-
-// groups groups the host's pages if the relief is by group, and forgets the groups otherwise.
-func (s *schedule) groups() {
-	asked := s.o.Continuous && s.o.Relief == politeness.Template
-	switch {
-	case !asked:
-		s.clock.timetable().SetGroups(nil)
-	case s.clock.timetable().Groups() == nil:
-		s.clock.timetable().SetGroups(template.New(s.now))
-	}
-}
-
-// group returns the group of a URL; nil: there are none.
-func (s *schedule) group(url string) *template.Group {
-	if groups := s.clock.timetable().Groups(); groups != nil {
-		return groups.Of(url)
-	}
-	return nil
-}
-
-// prior returns what is believed of a new page of the host, given what is believed of one of the host.
-func (s *schedule) prior(url string, host revisit.Prior) revisit.Prior {
-	if group := s.group(url); group != nil {
-		return group.Prior(host)
-	}
-	return host
-}
-
-// center returns the mean interval about which pages like this one lie, given that of the host's pages.
-func (s *schedule) center(url string, host time.Duration) time.Duration {
-	if group := s.group(url); group != nil {
-		return group.Center(host)
-	}
-	return host
-}
 
 // relieved returns the interval of a page by the host's plan: see politeness.Plan.Interval.
 func (s *schedule) relieved(url string, t, mean, last time.Duration) time.Duration {
 	plan := s.plan
 	if plan.Relief == politeness.Template {
-		if s.group(url).Representative(url, plan.Sample) {
+		groups := s.clock.timetable().Groups()
+		if groups.Of(url).Representative(url, plan.Sample) {
 			return t
 		}
-		plan.Center = s.center(url, plan.Center)
+		plan.Center = groups.Center(url, plan.Center)
 	}
 	return plan.Interval(t, mean, last)
 }
@@ -84,12 +48,8 @@ func (s *schedule) regroup(made *visitMade, page *store.Page, estimate time.Dura
 		group.Duplicates++
 	}
 	for i := range made.links {
-		if made.links[i].Kind != outlink.Link {
-			continue
-		}
-		group.Links++
-		if s.named.Add(fingerprint.URL(made.links[i].URL)) {
-			group.News++
+		if made.links[i].Kind == outlink.Link {
+			groups.Named(group, made.links[i].URL)
 		}
 	}
 }

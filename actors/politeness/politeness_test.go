@@ -723,7 +723,7 @@ func TestTemplateSharesVisitsOutByGroup(t *testing.T) {
 // A host of another version is not read.
 func TestAnotherVersionIsNotRead(t *testing.T) {
 	var s, read State
-	s.Timetable.SetGroups(template.New(time.Unix(1e9, 0)))
+	s.Timetable.Group(true, time.Unix(1e9, 0))
 	want, err := s.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
@@ -738,7 +738,7 @@ func TestAnotherVersionIsNotRead(t *testing.T) {
 // The groups of a host are kept with it.
 func TestGroupsAreKept(t *testing.T) {
 	var s, read State
-	s.Timetable.SetGroups(template.New(time.Unix(1e9, 0)))
+	s.Timetable.Group(true, time.Unix(1e9, 0))
 	s.Timetable.Groups().Of("http://a.test/item/1").Add(day)
 	b, err := s.MarshalBinary()
 	if err != nil {

@@ -69,8 +69,14 @@ func (t *Timetable) Trust() *revisit.Trust { return &t.trust }
 // Groups gives access to the groups of its pages; nil: there are none.
 func (t *Timetable) Groups() *template.Groups { return t.groups }
 
-// SetGroups begins with other groups; nil: with none.
-func (t *Timetable) SetGroups(g *template.Groups) { t.groups = g }
+// Group has its pages grouped from now on, or no more.
+func (t *Timetable) Group(asked bool, now time.Time) {
+	if !asked {
+		t.groups = nil
+	} else if t.groups == nil {
+		t.groups = template.New(now)
+	}
+}
 
 // Hints gives access to the track record of the host's sitemaps and feeds.
 func (t *Timetable) Hints() *revisit.Claims { return &t.hints }

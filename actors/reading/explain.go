@@ -8,7 +8,6 @@ import (
 	"henro/actors/politeness"
 	"henro/actors/revisit"
 	"henro/actors/robots"
-	"henro/actors/topic"
 	"henro/messages"
 	"henro/messages/speech"
 	"henro/store"
@@ -252,7 +251,7 @@ func explainPage(p *store.Page, place store.Place, h *store.HostRecord, rules re
 	failed, ruled := p.Reason != 0 || p.Status >= 400, rules.Of(p.URL)
 	var says []speech.Sentence
 	say := func(format string, values ...any) { says = append(says, speech.Say(format, values...)) }
-	score := fmt.Sprintf("%.2f", topic.Score(p.Band))
+	score := fmt.Sprintf("%.2f", m.Admission.Topic.Score(p.Band))
 	switch {
 	case m.Admission.Topic == nil || p.Flags.Requisite() > 0:
 	case p.LastVisit.IsZero():

@@ -11,7 +11,6 @@ import (
 	"henro/actors/politeness"
 	"henro/actors/revisit"
 	"henro/actors/robots"
-	"henro/actors/template"
 	"henro/messages"
 	"henro/messages/speech"
 	"henro/store"
@@ -210,7 +209,7 @@ func TestAPageSaysWhetherItRepresentsItsGroup(t *testing.T) {
 	m := &Settings{Relief: politeness.Template.String(), Politeness: politeness.DefaultOptions(),
 		Revisit: revisit.DefaultOptions()}
 	var s politeness.State
-	s.Timetable.SetGroups(template.New(time.Unix(1e9, 0)))
+	s.Timetable.Group(true, time.Unix(1e9, 0))
 	urls := make([]string, 2000)
 	for i := range urls {
 		urls[i] = fmt.Sprintf("http://a.test/item/%d", i)

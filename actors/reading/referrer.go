@@ -7,7 +7,6 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/scope"
-	"henro/actors/topic"
 	"henro/messages/outlink"
 	"henro/messages/speech"
 	"henro/messages/weburl"
@@ -96,7 +95,7 @@ func refer(in *scope.Scope, m *Settings, page *store.Page, l *outlink.Outlink) *
 		r.finding = admission.Finding{Rule: "link", Reason: r.reason, Says: speech.Say(words, values...)}
 	}
 	on := &admission.Page{URL: page.URL, Host: weburl.HostOf(page.URL), Depth: page.Depth, DepthLeft: page.DepthLeft,
-		Redirects: page.Redirects, Failed: page.Status >= 400, Topic: topic.Score(page.Band)}
+		Redirects: page.Redirects, Failed: page.Status >= 400, Topic: m.Admission.Topic.Score(page.Band)}
 	on.Embed(uint32(page.Flags.Embedded()))
 	to, reason := m.Admission.Link(in, on, l)
 	r.anchor, r.topic, r.handed = l.Anchor, to.Topic, on.Topic

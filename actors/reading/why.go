@@ -89,7 +89,7 @@ func (c *Crawl) Why(ctx context.Context, subject string) (*WhyFound, error) {
 func (r *referral) about(w *WhyFound, t *topic.Topic) admission.Finding {
 	score := r.topic
 	if w.Page != nil && w.Page.Page.LastVisit.IsZero() {
-		score = topic.Score(w.Page.Page.Band)
+		score = t.Score(w.Page.Page.Band)
 	}
 	terms := topic.Words(t.Found(r.anchor, w.Subject))
 	says := speech.Say("score %.2f: its anchor text and URL have %s; %s hands on %.2f", score, terms, r.From, r.handed)
@@ -97,7 +97,7 @@ func (r *referral) about(w *WhyFound, t *topic.Topic) admission.Finding {
 		says = speech.Say("score %.2f: its anchor text and URL have no term; %s hands on %.2f", score, r.From, r.handed)
 	}
 	if w.Page != nil && !w.Page.Page.LastVisit.IsZero() {
-		says = speech.Say("%s; it was visited, and hands on %.2f itself", says, topic.Score(w.Page.Page.Band))
+		says = speech.Say("%s; it was visited, and hands on %.2f itself", says, t.Score(w.Page.Page.Band))
 	}
 	return admission.Finding{Rule: "topic", Says: says}
 }

@@ -32,8 +32,8 @@ var ErrCorrupt = errors.New("template: corrupt groups")
 const (
 	Most = 64
 	fine = 48
-	// Young is how many pages of a group are visited before others: what they show is worth most
-	Young = 8
+	// young is how many pages of a group are visited before others: what they show is worth most
+	young = 8
 )
 
 // rest is the shape of the last group, of all that found no other.
@@ -55,8 +55,10 @@ type Group struct {
 
 // Groups are the groups of one host. The zero value is none.
 type Groups struct {
-	since  int64 // unix seconds: pages visited last before it are not counted
-	groups []Group
+	since   int64 // unix seconds: pages visited last before it are not counted
+	groups  []Group
+	sampled map[string]int // URLs of young groups that were asked for, by shape; not kept
+	named   Memory         // URLs that pages have linked to; not kept
 }
 
 // New returns groups without pages, as of a moment: pages that were visited before it are counted when they are visited
@@ -105,13 +107,45 @@ func (g *Groups) Of(url string) *Group {
 	return group
 }
 
-// Young reports whether fewer pages of a URL's group are known than it takes to know the group, and the group's shape.
-func (g *Groups) Young(url string) (shape string, young bool) {
+// Sample reports whether a URL is one of the first of a group of which too little is known: these are visited first, so
+// that it is known soon what their group is like.
+func (g *Groups) Sample(url string) bool {
 	if g == nil {
-		return "", false
+		return false
 	}
 	group, shape := g.find(url)
-	return shape, group == nil || group.Pages < Young
+	if group != nil && group.Pages >= young || g.sampled[shape] == young || len(g.sampled) == Most {
+		return false
+	}
+	if g.sampled == nil {
+		g.sampled = map[string]int{}
+	}
+	g.sampled[shape]++
+	return true
+}
+
+// Prior returns what is believed of a new page of the host, given what is believed of one of the host.
+func (g *Groups) Prior(url string, host revisit.Prior) revisit.Prior {
+	if g == nil {
+		return host
+	}
+	return g.Of(url).Prior(host)
+}
+
+// Center returns the mean interval about which pages like this one lie, given that of the host's pages.
+func (g *Groups) Center(url string, host time.Duration) time.Duration {
+	if g == nil {
+		return host
+	}
+	return g.Of(url).Center(host)
+}
+
+// Named counts a link of one of the group's pages, as new if no page of the host had it before.
+func (g *Groups) Named(group *Group, url string) {
+	group.Links++
+	if g.named.Add(fingerprint.URL(url)) {
+		group.News++
+	}
 }
 
 // Add counts a page whose changes are estimated to come every mean; 0: not known.

@@ -212,7 +212,7 @@ func (t *Topic) Link(handed float64, anchor, url string, around uint8) float64 {
 }
 
 // HandedOn is what a page hands on to its links, given its own score and that of the link that led to it.
-func HandedOn(score, given float64) float64 { return max(score, handedOn*given) }
+func (*Topic) HandedOn(score, given float64) float64 { return max(score, handedOn*given) }
 
 // Found returns the terms that stand in any of these texts, once each, the heaviest first.
 func (t *Topic) Found(texts ...string) []Term {
@@ -283,10 +283,10 @@ func matches[T string | []byte](e *entry, text T, at int) (end int, ok bool) {
 const lastBand = 254
 
 // Band is the priority of a URL with a score.
-func Band(score float64) uint8 { return uint8(math.Round((1 - min(max(score, 0), 1)) * lastBand)) }
+func (*Topic) Band(score float64) uint8 { return uint8(math.Round((1 - min(max(score, 0), 1)) * lastBand)) }
 
 // Score is that of a priority, to the nearest of 255.
-func Score(band uint8) float64 { return 1 - float64(min(band, lastBand))/lastBand }
+func (*Topic) Score(band uint8) float64 { return 1 - float64(min(band, lastBand))/lastBand }
 
 // word is a word of a text: text[at:end]. Words that are alike have one sum, FNV-1a of the word in lower case and in
 // the singular.

@@ -68,18 +68,18 @@ func TestLinksInheritAndTunnelsEnd(t *testing.T) {
 	handed, given := 0.6, 0.0
 	for range 4 { // through pages that say nothing of it
 		given = about.Link(handed, "next", "http://h.test/", 0)
-		if next := topic.HandedOn(0, given); next >= handed || next <= 0 {
+		if next := about.HandedOn(0, given); next >= handed || next <= 0 {
 			t.Errorf("%v is handed on after %v", next, handed)
 		} else {
 			handed = next
 		}
 	}
 	for band := range 255 {
-		if topic.Band(topic.Score(uint8(band))) != uint8(band) {
+		if about.Band(about.Score(uint8(band))) != uint8(band) {
 			t.Errorf("band %d is not what its score gives", band)
 		}
 	}
-	if topic.Band(2) != 0 || topic.Band(-1) != 254 {
+	if about.Band(2) != 0 || about.Band(-1) != 254 {
 		t.Error("scores out of range have bands out of range")
 	}
 }

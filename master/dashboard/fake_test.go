@@ -24,7 +24,6 @@ import (
 	"henro/actors/robots"
 	"henro/actors/scope"
 	"henro/actors/stoplist"
-	"henro/actors/template"
 	"henro/master"
 	"henro/master/changefeed"
 	"henro/master/lending"
@@ -154,7 +153,7 @@ func newFake(t testing.TB, texts []string) *fakeCrawl {
 	now := time.Now()
 	b := store.NewBatch(now)
 	var pace politeness.State
-	pace.Timetable.SetGroups(template.New(now))
+	pace.Timetable.Group(true, now)
 	for i := range 9 {
 		pace.Timetable.Groups().Of(fmt.Sprint(someHost, "/item/", i)).Add(24 * time.Hour)
 	}
