@@ -283,7 +283,9 @@ func matches[T string | []byte](e *entry, text T, at int) (end int, ok bool) {
 const lastBand = 254
 
 // Band is the priority of a URL with a score.
-func (*Topic) Band(score float64) uint8 { return uint8(math.Round((1 - min(max(score, 0), 1)) * lastBand)) }
+func (*Topic) Band(score float64) uint8 {
+	return uint8(math.Round((1 - min(max(score, 0), 1)) * lastBand))
+}
 
 // Score is that of a priority, to the nearest of 255.
 func (*Topic) Score(band uint8) float64 { return 1 - float64(min(band, lastBand))/lastBand }
