@@ -164,7 +164,8 @@ func TestHostsGoByTheScoresOfTheirURLs(t *testing.T) {
 	var candidates []store.Candidate
 	for i, score := range []float64{0.1, 0.9, 0.3, 0.5} {
 		host := fmt.Sprintf("http://h%d.test", i)
-		candidates = append(candidates, store.Candidate{URL: host + "/", Host: host, Band: (*topic.Topic)(nil).Band(score)})
+		candidates = append(candidates, store.Candidate{URL: host + "/", Host: host,
+			Band: (*topic.Topic)(nil).Band(score)})
 	}
 	for run := range 2 {
 		state, err := store.OpenState(dir, store.DefaultOptions())
