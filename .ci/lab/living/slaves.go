@@ -41,6 +41,9 @@ func (l *lab) together(ctx context.Context, crawl *exec.Cmd, dir string) ([]byte
 	if i := slices.Index(ours, "--browser-path"); i >= 0 {
 		ours = slices.Delete(ours, i, i+2)
 	}
+	if l.delay > 0 { // else as fast as it goes
+		ours = append(ours, "--page-budget", leases)
+	}
 	start := func(program string, arguments ...string) (*exec.Cmd, *bytes.Buffer, error) {
 		path, said := filepath.Join(filepath.Dir(l.henro), program), &bytes.Buffer{}
 		cmd := exec.CommandContext(ctx, path, arguments...)
@@ -50,7 +53,7 @@ func (l *lab) together(ctx context.Context, crawl *exec.Cmd, dir string) ([]byte
 		return cmd, said, cmd.Start()
 	}
 	master, said, err := start("henro-master", append(ours, "--seeds", seeds, "--name", "master", "--gossip", gossip,
-		"--actors", "127.0.0.1:0", "--page-budget", leases)...)
+		"--actors", "127.0.0.1:0")...)
 	if err != nil {
 		return nil, err
 	}
