@@ -62,7 +62,7 @@ func Usage(format string, args ...any) error {
 func Takes(least, most int, question string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, arguments []string) error {
 		if len(arguments) < least || len(arguments) > most {
-			return Usage("%s", question)
+			return Usage("%s; given: %s", question, cmp.Or(strings.Join(arguments, " "), "nothing"))
 		}
 		return nil
 	}
