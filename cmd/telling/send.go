@@ -109,7 +109,28 @@ func Open(dir string, receivers []*Receiver) (*Teller, error) {
 		}
 		t.queues = append(t.queues, q)
 	}
-	return t, t.keep()
+	return t, errors.Join(t.recall(), t.keep())
+}
+
+// recall counts what an earlier process has sent: it may have been within the hour.
+func (t *Teller) recall() error {
+	f, err := os.Open(filepath.Join(t.folder, SendsName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for lines := json.NewDecoder(f); ; {
+		var s sent
+		if lines.Decode(&s) != nil { // the end
+			return nil
+		}
+		if i := slices.IndexFunc(t.queues, func(q *queue) bool { return q.Name == s.To }); i >= 0 {
+			t.queues[i].sent = append(t.queues[i].sent, s.At)
+		}
+	}
 }
 
 // Tell has a change sent.

@@ -86,7 +86,7 @@ func TestEachChangeIsSentOnceWhateverFailsAndIsStartedAgain(t *testing.T) {
 	server := httptest.NewServer(h)
 	defer server.Close()
 	dir, now := t.TempDir(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local)
-	rules := fmt.Sprintf("- name: hook\n  to: generic%s?disabletls=yes\n  private: true\n  most: 3\n",
+	rules := fmt.Sprintf("- name: hook\n  to: generic%s?disabletls=yes\n  private: true\n  most: 5\n",
 		strings.TrimPrefix(server.URL, "http"))
 	told := teller(t, dir, rules, &now)
 	step := func() error { return told.step(told.queues[0]) }
@@ -123,7 +123,7 @@ func TestEachChangeIsSentOnceWhateverFailsAndIsStartedAgain(t *testing.T) {
 	if got := h.takes(); len(got) != 1 || strings.Count(got[0], "\n") != 3 || strings.Contains(got[0], "/3 ") {
 		t.Errorf("after a restart: %q", got)
 	}
-	for n := 7; n <= 9; n++ { // the third message of this hour, and no fourth
+	for n := 7; n <= 9; n++ { // the fourth and fifth message of this hour, and no sixth
 		find(t, told, dir, n, n)
 		now = now.Add(gather)
 		if err := step(); err != nil {
@@ -167,6 +167,24 @@ func TestWhatComesInAFloodIsGathered(t *testing.T) {
 	if !strings.HasPrefix(sent[0], want) || strings.Count(sent[0], "\n") != listed+2 ||
 		!strings.Contains(sent[0], "and 31091 more") {
 		t.Errorf("%q, want %q", sent[0], want)
+	}
+}
+
+// The bound of an hour holds for who starts henro again and again too.
+func TestMessagesOfAnHourAreBoundedOverStarts(t *testing.T) {
+	var sent []time.Time
+	dir, now := t.TempDir(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for n := range 90 {
+		told := teller(t, dir, "- {name: b, to_env: TO}\n- {name: a, to_env: TO, most: 2}", &now)
+		told.send = func(*Receiver, string, string) error { sent = append(sent, now); return nil }
+		find(t, told, dir, n, n)
+		now = now.Add(time.Minute)
+		if err := told.step(told.queues[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(sent) != 4 || sent[2].Sub(sent[0]) < time.Hour {
+		t.Errorf("messages at %v, want two an hour", sent)
 	}
 }
 
