@@ -114,23 +114,13 @@ func Open(dir string, receivers []*Receiver) (*Teller, error) {
 
 // recall counts what an earlier process has sent: it may have been within the hour.
 func (t *Teller) recall() error {
-	f, err := os.Open(filepath.Join(t.folder, SendsName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for lines := json.NewDecoder(f); ; {
-		var s sent
-		if lines.Decode(&s) != nil { // the end
-			return nil
-		}
+	all, err := journal.RecentJSON[sent](filepath.Join(t.folder, SendsName), maxMost*len(t.queues), lineBytes)
+	for _, s := range all {
 		if i := slices.IndexFunc(t.queues, func(q *queue) bool { return q.Name == s.To }); i >= 0 {
 			t.queues[i].sent = append(t.queues[i].sent, s.At)
 		}
 	}
+	return err
 }
 
 // Tell has a change sent.

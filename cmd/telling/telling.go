@@ -37,8 +37,11 @@ const (
 	maxSecret    = 16 << 10
 )
 
-// mostDefault is how many messages an hour a receiver gets.
-const mostDefault = 20
+// How many messages an hour a receiver gets, and how many it may be given.
+const (
+	mostDefault = 20
+	maxMost     = 3600
+)
 
 // Receiver is one place where changes are told.
 type Receiver struct {
@@ -144,8 +147,8 @@ func (r *Receiver) settle(dir string, env func(string) string) (err error) {
 		}
 		r.quiet = window.Hours{hours}
 	}
-	if r.Most < 0 || r.Most > 3600 {
-		return fmt.Errorf("most %d: want 1 to 3600 messages an hour", r.Most)
+	if r.Most < 0 || r.Most > maxMost {
+		return fmt.Errorf("most %d: want 1 to %d messages an hour", r.Most, maxMost)
 	}
 	if r.Most == 0 {
 		r.Most = mostDefault

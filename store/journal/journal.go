@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -112,6 +113,54 @@ func AppendJSON[T any](path string, o Options, all []T) (err error) {
 		}
 	}
 	return j.Sync()
+}
+
+// maxRecent bounds what RecentJSON reads of a file, in bytes.
+const maxRecent = 16 << 20
+
+// RecentJSON returns the last values that AppendJSON wrote to a file and to the one before it, the latest first:
+// at most so many, of lines that mostly have no more bytes than line says.
+func RecentJSON[T any](path string, most, line int) ([]T, error) {
+	var all []T
+	for _, name := range []string{path, OlderName(path, 1)} {
+		lines, err := tail(name, most-len(all), line)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, line := range slices.Backward(lines) {
+			var one T
+			if json.Unmarshal(line, &one) == nil {
+				all = append(all, one)
+			}
+		}
+	}
+	return all, nil
+}
+
+// tail returns the last lines of a file, from the last few megabytes of it.
+func tail(path string, most, line int) ([][]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	size := min(info.Size(), int64(most)*int64(line), maxRecent)
+	text := make([]byte, size)
+	if _, err := f.ReadAt(text, info.Size()-size); err != nil && err != io.EOF {
+		return nil, err
+	}
+	if size < info.Size() {
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	return lines[max(0, len(lines)-most):], nil
 }
 
 // Flush writes what is in memory. What cannot be written is dropped, since no line of a journal is worth the crawl.

@@ -74,7 +74,7 @@ const (
 
 // bounds are what measures may come to. A bound is only ever lowered.
 var bounds = map[string]int{
-	houseLines:                      70_175,
+	houseLines:                      70_173,
 	methods:                         30,
 	"fields of protocol.Write":      14,
 	"verbs that henro --help shows": 34,

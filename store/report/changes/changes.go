@@ -5,18 +5,11 @@
 package changes
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -101,47 +94,9 @@ func RecentNoise(dir string, most int) ([]Change, error) { return RecentOf(dir, 
 
 // RecentOf is Recent of the file of a name: LinesName or NoiseName.
 func RecentOf(dir, file string, most int) ([]Change, error) {
-	var all []Change
-	for _, name := range []string{file, journal.OlderName(file, 1)} {
-		if len(all) >= most {
-			break
-		}
-		lines, err := tail(filepath.Join(dir, name), most-len(all))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read changes: %w", err)
-		}
-		for _, line := range slices.Backward(lines) {
-			var c Change
-			if json.Unmarshal(line, &c) == nil && len(all) < most {
-				all = append(all, c)
-			}
-		}
+	all, err := journal.RecentJSON[Change](filepath.Join(dir, file), most, 2*MaxDiff)
+	if err != nil {
+		return nil, fmt.Errorf("read changes: %w", err)
 	}
 	return all, nil
-}
-
-// tail returns the last lines of a file, from the last few megabytes of it.
-func tail(path string, most int) ([][]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	size := min(info.Size(), int64(most)*2*MaxDiff, 16<<20)
-	text := make([]byte, size)
-	if _, err := f.ReadAt(text, info.Size()-size); err != nil && err != io.EOF {
-		return nil, err
-	}
-	if size < info.Size() {
-		_, text, _ = bytes.Cut(text, []byte("\n"))
-	}
-	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
-	return lines[max(0, len(lines)-most):], nil
 }
