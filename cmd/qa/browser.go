@@ -25,8 +25,12 @@ import (
 	"henro/slave/fetch"
 )
 
-// ErrNoBrowser is returned when no Chromium is installed.
-var ErrNoBrowser = errors.New("no Chromium or Chrome is installed")
+var (
+	// ErrNoBrowser is returned when no Chromium is installed.
+	ErrNoBrowser = errors.New("no Chromium or Chrome is installed")
+	// ErrNoFrame is returned when a replay does not show the frame of the page in time.
+	ErrNoFrame = errors.New("the frame with the capture did not appear")
+)
 
 const (
 	maxRequests = 10_000   // of a page noted
@@ -268,7 +272,7 @@ func settle(ctx context.Context, t *chromedp.Target, l *log, wanted func(string)
 				return frame, nil
 			}
 			if time.Since(since) > 2*maxBusy {
-				return "", errors.New("the frame with the capture did not appear")
+				return "", ErrNoFrame
 			}
 		}
 		select {

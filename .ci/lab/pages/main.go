@@ -54,6 +54,9 @@ func main() {
 	}
 }
 
+// reader is the name of the replay that is not ours.
+const reader = "ReplayWeb.page"
+
 type lab struct {
 	dir, henro, viewer string
 	port               int
@@ -124,7 +127,7 @@ func (l *lab) run(ctx context.Context, sites []string) error {
 	for _, shown := range []struct {
 		name string
 		qa.Shown
-	}{{"henro replay", ours}, {"ReplayWeb.page", theirs}} {
+	}{{"henro replay", ours}, {reader, theirs}} {
 		if err := l.judge(ctx, b, archive, shown.name, shown.Shown, drawn, live); err != nil {
 			return err
 		}
@@ -414,6 +417,10 @@ func (l *lab) judge(ctx context.Context, b *qa.Browser, archive *captures.Archiv
 	s := &qa.Summary{}
 	for _, e := range drawn {
 		sight, err := shown.Look(ctx, b, e, l.options)
+		if errors.Is(err, qa.ErrNoFrame) && name == reader { // its service worker sometimes does not answer at first
+			fmt.Printf("       %s did not show %s, and is asked once more\n", name, e.URL)
+			sight, err = shown.Look(ctx, b, e, l.options)
+		}
 		var page *qa.Page
 		if err != nil {
 			page = &qa.Page{URL: e.URL, At: e.At, Err: err.Error()}
