@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -33,14 +32,6 @@ const drainFor = 70 * time.Second
 
 // collectFor bounds the sending of the last files, of 1 GB each at 2 MB/s. A second signal ends it.
 const collectFor = 10 * time.Minute
-
-// A slave that asks many hosts at once collects garbage sooner, with a GOGC of gcPercent, unless the environment says
-// otherwise. With 2,000 hosts at work it took 178 MB so and 222 with Go's 100, and some 10 % more processor time
-// (medians of three rounds, .ci/lab/latency.sh). With few hosts there is little to save.
-const (
-	manyConnections = 1000
-	gcPercent       = 50
-)
 
 func main() {
 	config.SetVersion(version)
@@ -117,11 +108,6 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	o, err := work.Options(dir, config.Unread(log))
 	if err != nil {
 		return err
-	}
-	if o.Connections >= manyConnections {
-		if given := debug.SetGCPercent(gcPercent); given != 100 {
-			debug.SetGCPercent(given)
-		}
 	}
 	log = log.WithField("node", peers.Name)
 	sender, waits, err := collect.Sender(ctx, dir, config.WARCPrefix, peers.Key, peers.Name, log)
