@@ -43,7 +43,11 @@ func openRenderer(s *Slave) {
 		o := s.o.Browser
 		path, err := browser.Find(o.Path)
 		if err != nil {
-			s.log.WithField("err", err).Warn("scripts are not run: pages that they make are not whole")
+			say := s.log.WithField("err", err).Warn
+			if f.Browser == "auto" { // whether there is one
+				say = s.log.WithField("err", err).Info
+			}
+			say("scripts are not run: pages that they make are not whole")
 			return
 		}
 		o.Dir = cmp.Or(o.Dir, filepath.Join(filepath.Dir(s.o.Archive.Writer.Dir), "browser"))

@@ -4,6 +4,7 @@
 #   kill.sh            a short form, some two minutes: one round of each case and a second of the first three
 #   kill.sh FLAGS…     whatever kill/main.go takes, for example -rounds 10
 set -euo pipefail
+export HENRO_BROWSER=off # what is killed here is henro; living.sh kills Chromium
 cd "$(dirname "$0")/../.."
 if [ $# -gt 0 ]; then
 	exec go run ./.ci/lab/kill "$@"

@@ -1,5 +1,7 @@
 # Sourced by the labs: the programs that they need, of this tree and of Debian's packages.
 
+export HENRO_BROWSER=${HENRO_BROWSER:-off} # those that are about a browser say so
+
 # build DIR PACKAGE...: programs of this tree, in DIR. Where BIN names a folder, as in .ci/run, DIR is a link to it, and a program that
 # is there already is not linked again.
 build() {

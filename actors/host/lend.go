@@ -160,11 +160,9 @@ func (b *Book) task(due []store.Entry, m *protocol.PagesLoaded) *messages.HostTa
 		Parallel:     uint32(clock.Parallel()),
 		MaxRedirects: uint32(b.o.Admission.MaxRedirects),
 		Cookies:      b.record.Cookies,
+		Living:       b.living.note,
 		Follow: b.o.Follow && m.Whole && region.Outside == scope.In && listed <= maxStopBytes &&
 			!slices.ContainsFunc(b.features, func(f Feature) bool { return !f.Follows() }),
-	}
-	if b.o.Browser == "auto" || b.o.Browser == "all" {
-		task.Living = b.living.note
 	}
 	if b.robots.known() {
 		task.Robots = b.record.Robots

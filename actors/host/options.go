@@ -26,8 +26,7 @@ type Options struct {
 	Again      bool // known pages are visited once in each round of a crawl that ends
 	// sitemaps that robots.txt names are visited, and what sitemaps and feeds say of pages is heeded
 	Sitemaps bool
-	Aliases  bool   // evidence is collected that hosts are others under a second name
-	Browser  string // which pages have their scripts run: off or empty, auto, all
+	Aliases  bool // evidence is collected that hosts are others under a second name
 	// features beside those of every host, each made for a host by its name
 	Features []func(host string) Feature
 	// what pages get whose host bears fewer visits than they ask for. Optimal: the most versions for the visits that

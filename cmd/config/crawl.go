@@ -251,7 +251,10 @@ func (c *Crawl) Options(flags *pflag.FlagSet) (master.Options, error) {
 	if o.Fetch.Behaviours, err = behaviours(c.Behaviour); err != nil {
 		return o, err
 	}
-	o.Hosts.Browser, o.Hosts.Again, o.RoundEvery = o.Fetch.Browser, c.Again, c.Every
+	if follows["browser"] != "" {
+		o.Fetch.Browser = "off"
+	}
+	o.Hosts.Again, o.RoundEvery = c.Again, c.Every
 	o.Hosts.Continuous, o.Hosts.Retries, o.Hosts.RetryWait, o.Hosts.Patience, o.Hosts.PageBudget = c.Continuous,
 		c.Retries, c.retryWait(), c.Patience, c.PageBudget
 	o.Hosts.Revisit, o.Hosts.Relief = c.Revisit, politeness.Optimal
@@ -322,6 +325,8 @@ func (c *Crawl) Derived(flags *pflag.FlagSet) map[string]string {
 	so(free("frontier") && len(c.Topic) > 0 && !c.Continuous && !c.Again, "frontier", "ranked, by the --topic")
 	so(c.Scope == scope.Any.String(), "obey", "nofollow too, as --scope any leads wherever strangers have put links")
 	so(free("requisites") && c.Mime == "html", "requisites", "none, as --mime html would not archive them")
+	so(free("browser") && (c.Admission.Requisites == 0 || all["requisites"] != ""), "browser",
+		"off, as what scripts ask for would be requisites")
 	so(c.StopAfter < 0 && !c.Continuous, "stop-after", "0, as nothing is visited again without --continuous")
 	return all
 }

@@ -41,9 +41,9 @@ func fetchFlags(f *pflag.FlagSet, r *messages.FetchSettings, private *Networks, 
 		"archive pages in this language only, for example ja, and those whose language is unknown (repeatable)")
 	f.BoolVar(&r.Http1, "http1", false, "do not offer HTTP/2: every capture has the exact bytes that came")
 	f.StringVar(mime, "mime", "all", "what to archive of the pages visited: all, or html")
-	f.StringVar(&r.Browser, "browser", "off",
-		"run the scripts of pages in Chromium, on what is archived: off, auto (where they are needed: a sample of "+
-			"each kind of page shows it) or all")
+	f.StringVar(&r.Browser, "browser", "auto",
+		"run the scripts of pages in Chromium, if there is one, on what is archived: auto (where they are needed: a "+
+			"sample of each kind of page shows it), all or off")
 	f.StringArrayVar(&r.Render, "render", nil,
 		"run the scripts of pages that match this `REGEXP` in any case (repeatable)")
 	secretFlags(f, r)

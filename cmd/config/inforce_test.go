@@ -69,9 +69,12 @@ func TestWhatFollowsFromOtherSettingsIsSaid(t *testing.T) {
 			"have put links",
 		"--continuous": "sitemaps: auto # default: on, as --continuous uses what they " +
 			"say of changes",
-		"--continuous --sitemaps=off":       "sitemaps: off # flag",
-		"--mime=html":                       "requisites: all # default: none, as --mime html would not archive them",
-		"--mime=html --requisites=all":      "requisites: all # flag",
+		"--continuous --sitemaps=off":  "sitemaps: off # flag",
+		"--mime=html":                  "requisites: all # default: none, as --mime html would not archive them",
+		"--mime=html --requisites=all": "requisites: all # flag",
+		"--requisites=off": "browser: auto # default: off, as what scripts ask for " +
+			"would be requisites",
+		"--mime=html --browser=all":         "browser: all # flag",
 		"--profile=archive":                 "delay: 5s # default: as --profile archive has it",
 		"--profile=archive --delay=9s":      "delay: 9s # flag",
 		"--topic=x.txt":                     "frontier: host # default: ranked, by the --topic",
@@ -155,6 +158,13 @@ func TestWhatFollowsIsDone(t *testing.T) {
 		"--scope=any":    func(o *master.Options) bool { return o.Hosts.Admission.ObeyNofollow },
 		"--scope=host":   func(o *master.Options) bool { return !o.Hosts.Admission.ObeyNofollow },
 		"--mime=html":    func(o *master.Options) bool { return o.Hosts.Admission.Requisites == 0 },
+		"--lang=ja": func(o *master.Options) bool {
+			return o.Fetch.Browser == "auto"
+		},
+		"--mime=html --lang=ja": func(o *master.Options) bool {
+			return o.Fetch.Browser == "off"
+		},
+		"--requisites=off": func(o *master.Options) bool { return o.Fetch.Browser == "off" },
 		"--profile=archive": func(o *master.Options) bool {
 			return o.Hosts.Politeness.Floor >= time.Minute
 		},

@@ -9,6 +9,7 @@ import (
 	"henro/cluster"
 	"henro/messages"
 	"henro/slave"
+	"henro/slave/browser"
 	"henro/store/archive/payloads"
 	"henro/store/archive/warc"
 	"henro/store/consensus"
@@ -257,6 +258,9 @@ func (w *Work) Check() error {
 		return Usage("--dedup-from needs --dedup")
 	case w.WARCSize < 1<<20:
 		return Usage("--warc-size %s: want at least 1MiB", &w.WARCSize)
+	}
+	if _, err := browser.Find(w.BrowserPath); w.BrowserPath != "" && err != nil {
+		return Usage("%v", err)
 	}
 	return nil
 }

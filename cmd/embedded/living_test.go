@@ -101,7 +101,7 @@ func crawlLiving(t *testing.T, dir, mode string, s *shower) (*crawltest.Site, ma
 	s.shown = map[string]int{}
 	site := &crawltest.Site{Answer: crawltest.Pages(living), Adjust: func(o *slave.Options) { o.Shows = s }}
 	status := site.Crawl(t, dir, func(o *master.Options) {
-		o.Fetch.Browser, o.Hosts.Browser = mode, mode
+		o.Fetch.Browser = mode
 		o.Hosts.Admission.Requisites = outlink.AllClasses
 	})
 	return site, status
@@ -198,7 +198,7 @@ func TestAPageDoesNotWaitForWhatWillNotCome(t *testing.T) {
 				return answer(path)
 			}}
 		site.Crawl(t, t.TempDir(), func(o *master.Options) {
-			o.Fetch.Browser, o.Hosts.Browser = "auto", "auto"
+			o.Fetch.Browser = "auto"
 			o.Hosts.Admission.Requisites = outlink.AllClasses
 			o.Scope.Exclude = []string{"/out"}
 			o.Hosts.Retries = 0
@@ -228,7 +228,7 @@ func TestARuleLearntByOneSlaveIsUsedByAnother(t *testing.T) {
 			site := &crawltest.Site{Seed: "http://a.example/item/0", Answer: crawltest.Pages(pages),
 				Adjust: func(o *slave.Options) { o.Shows, o.Archive.Writer.Dir = s, archive }}
 			site.Crawl(t, dir, func(o *master.Options) {
-				o.Fetch.Browser, o.Hosts.Browser, o.MaxPages = "auto", "auto", limit
+				o.Fetch.Browser, o.MaxPages = "auto", limit
 				o.Hosts.Admission.Requisites = outlink.AllClasses
 			})
 			return site, s
@@ -250,7 +250,7 @@ func TestALimitOfPagesLeavesNoPageAwaitingItsScripts(t *testing.T) {
 			dir, s := t.TempDir(), &shower{shown: map[string]int{}}
 			site := &crawltest.Site{Answer: crawltest.Pages(living), Adjust: func(o *slave.Options) { o.Shows = s }}
 			status := site.Crawl(t, dir, func(o *master.Options) {
-				o.Fetch.Browser, o.Hosts.Browser, o.MaxPages = "all", "all", limit
+				o.Fetch.Browser, o.MaxPages = "all", limit
 				o.Hosts.Admission.Requisites = outlink.AllClasses
 			})
 			rendered := uint64(0)
@@ -281,7 +281,7 @@ func TestWhatIsNotArchivedIsNotShown(t *testing.T) {
 			"/app.js":   "Content-Type: text/javascript\n\nx()",
 		})
 		site.Crawl(t, t.TempDir(), func(o *master.Options) {
-			o.Fetch.Browser, o.Hosts.Browser, o.Fetch.Obey = "auto", "auto", []string{"noindex"}
+			o.Fetch.Browser, o.Fetch.Obey = "auto", []string{"noindex"}
 			o.Hosts.Admission.Requisites = outlink.AllClasses
 		})
 		if n := site.Asked["/unwanted"]; n != 1 || len(s.shown) > 0 {
@@ -315,7 +315,7 @@ func TestPagesAreShownBeforeAllAreFetched(t *testing.T) {
 			return answer(path)
 		}
 		web.Crawl(t, t.TempDir(), func(o *master.Options) {
-			o.Fetch.Browser, o.Hosts.Browser = "all", "all"
+			o.Fetch.Browser = "all"
 			o.Hosts.Admission.Requisites = outlink.AllClasses
 		})
 		if shown < half*3/4 || len(s.shown) != pages+1 {

@@ -75,7 +75,7 @@ func crawlAsking(t *testing.T, dir, mode string) *crawltest.Site {
 		}}
 	site.Crawl(t, dir, func(o *master.Options) {
 		o.Hosts.Again = mode == "off"
-		o.Fetch.Browser, o.Hosts.Browser, o.Fetch.Sitemaps = mode, mode, true
+		o.Fetch.Browser, o.Fetch.Sitemaps = mode, true
 		o.Hosts.Admission.Requisites = outlink.AllClasses
 	})
 	return site

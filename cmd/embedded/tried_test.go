@@ -76,7 +76,7 @@ func TestWhatCannotBeReplayedIsCounted(t *testing.T) {
 			"/": "<a href=/beacon>b</a><a href=/calm>c</a>", "/beacon": "one", "/calm": "two"}),
 			Adjust: func(o *slave.Options) { o.Shows = trying{&shower{shown: map[string]int{}}} }}
 		status := site.Crawl(t, dir, func(o *master.Options) {
-			o.Fetch.Browser, o.Hosts.Browser = "all", "all"
+			o.Fetch.Browser = "all"
 			o.Hosts.Admission.Requisites = outlink.AllClasses
 		})
 		_, pages := crawltest.StateIn(t, dir)

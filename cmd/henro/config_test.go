@@ -5,10 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"henro/cmd/embedded/crawltest"
 )
 
 // The settings of a crawl are shown with where they come from; what is given beside them is shown in their place.
 func TestConfigSaysWhatTheCrawlKeeps(t *testing.T) {
+	crawltest.Bare(t)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "crawl.json"), []byte(
 		`{"version":1,"settings":{"depth":["3"],"exclude":["/a","/b"]}}`), 0o644); err != nil {

@@ -78,8 +78,8 @@ func crawlLacking(t *testing.T, dir string) {
 func TestMissingNamesWhatEachPageLacksAndWhy(t *testing.T) {
 	dir := copyOf(t, "lacking", crawlLacking)
 	synctest.Test(t, func(t *testing.T) { // the moments of the crawl
-		if out := said(t, "stats", dir); !strings.Contains(out, "whole     1 of 4 pages (25.00 %); 1 is made by "+
-			"scripts, which were not run; henro missing") {
+		if out := said(t, "stats", dir); !strings.Contains(out, "whole     1 of 4 pages (25.00 %); the scripts "+
+			"that make 1 were not run; henro missing") {
 			t.Errorf("stats:\n%s", out)
 		}
 		want := map[string]map[string]string{

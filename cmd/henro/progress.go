@@ -175,12 +175,8 @@ func wholeWords(w *reading.Wholeness) string {
 		return ""
 	}
 	scripts := ""
-	switch n := w.Reasons[reading.NotRun]; n {
-	case 0:
-	case 1:
-		scripts = "; 1 is made by scripts, which were not run"
-	default:
-		scripts = fmt.Sprintf("; %d are made by scripts, which were not run", n)
+	if n := w.Reasons[reading.NotRun]; n > 0 {
+		scripts = fmt.Sprintf("; the scripts that make %d were not run", n)
 	}
 	if n := w.Reasons[reading.NotReplayed]; n > 0 {
 		scripts += fmt.Sprintf("; scripts of %d tried what cannot be replayed", n)

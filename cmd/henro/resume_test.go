@@ -15,6 +15,7 @@ import (
 
 	"henro/actors/reading"
 	"henro/cmd/config"
+	"henro/cmd/embedded/crawltest"
 )
 
 // chains serves pages that link to the next of their chain, /a/0 to /a/9 and /b/0 to /b/9, and counts what is asked.
@@ -54,6 +55,7 @@ func (c *chains) new() []string {
 // A crawl goes on by its directory alone as it was told; what is told again changes it, is said and is kept; and links
 // that were not taken before are taken where the crawl goes further now.
 func TestACrawlGoesOnByItsDirectoryAlone(t *testing.T) {
+	crawltest.Bare(t)
 	web := &chains{asked: map[string]int{}}
 	server := httptest.NewServer(web)
 	defer server.Close()

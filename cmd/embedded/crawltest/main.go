@@ -16,5 +16,15 @@ func Main(m *testing.M) (code int) {
 	} else {
 		fmt.Fprintln(os.Stderr, "folders of tests are on the disk:", err)
 	}
+	os.Setenv(setting, "off") // a test that wants one says so, whether this machine has one or not
 	return m.Run()
+}
+
+// setting is what the tests of a package have in their environment.
+const setting = "HENRO_BROWSER"
+
+// Bare is for a test of what was set: nothing is, until it ends.
+func Bare(t *testing.T) {
+	t.Setenv(setting, "") // which puts it back
+	os.Unsetenv(setting)
 }
