@@ -19,6 +19,9 @@ const maxShapeLinks = 5
 // longer than a bare one: questions for consent and notes of hosters are.
 const perIdea, perManyIdeas, manyIdeas = 150, 200, 5
 
+// maxButton is how many letters a button has at most: a page with a captcha that says no more than that asks for it.
+const maxButton = 16
+
 // What any page's body does, by the lines of words.txt.
 const (
 	asks = 1 << iota
@@ -40,7 +43,7 @@ func (s *signs) byShape() Kind {
 		return None
 	}
 	hinted.find(lower([]byte(d.Title)), &s.title)
-	hinted.find(lower(d.Text), &s.text)
+	hinted.find(unquoted(lower(d.Text)), &s.text)
 	best, second, most := s.mostHinted()
 	size := letters(d.Text, max(len(d.Text)/2, sentence))
 	switch {
@@ -98,22 +101,30 @@ func (s *signs) asked(k Kind) bool {
 // logging in, which is content there.
 func (s *signs) byDeeds(does uint64, size int, asked bool) Kind {
 	status := s.page.Status
+	comesAgain := does&setsCookie != 0 && does&goesOn != 0
 	sends := does&stays == 0 || s.failed || s.page.Redirected
 	script := does&scripts != 0 && size == 0 && s.pages == 0
 	switch forms := s.body.of(LogIn, widgets); {
 	case forms > 0 && sends && !asked && !s.talks(LogIn), status == 401 && !script, status == 402:
 		return LogIn
 	case script && (s.failed || does&setsCookie != 0 && (does&goesOn != 0 || s.page.Document.Title == "")),
-		size <= sentence && s.pages == 0 && s.hinted(Challenge) > 0 && does&setsCookie != 0 && does&goesOn != 0:
+		size <= sentence && s.pages == 0 && s.hinted(Challenge) > 0 && comesAgain:
 		return Challenge
-	case s.failed && (does&setsCookie != 0 && does&goesOn != 0 || size == 0 && (does&scripts != 0 || status == 202)):
+	case s.failed && (comesAgain || size == 0 && (does&scripts != 0 || status == 202)):
 		return Challenge // it lets in who keeps the cookie, or proves something in frames, or comes again
 	case status == 429:
 		return RateLimit
 	case size <= sentence && s.leadsBack() && s.says(LogIn):
 		return LogIn
+	case s.isButton(does, size):
+		return Captcha
 	}
 	return None
+}
+
+// isButton reports a captcha that is all that a page has, but for a button.
+func (s *signs) isButton(does uint64, size int) bool {
+	return size <= maxButton && s.pages == 0 && does&asks != 0 && s.body.of(Captcha, widgets) > 0
 }
 
 // isShaped weighs the ideas that a page of so many letters gives hints of against what it does.
@@ -122,7 +133,8 @@ func (s *signs) isShaped(k Kind, size int, does uint64) bool {
 	own = own && (s.own > 1 || !s.home || k == Parked) // others lead to the start of the site
 	guarded := s.body.of(Challenge, widgets)+s.body.of(Captcha, widgets) > 0
 	for _, sign := range [...]bool{
-		does&asks != 0 && !own, s.page.Document.NoIndex, !own && s.tellsAddress(), back, back,
+		does&asks != 0 && !own, !own && s.title.of(k, titles) > 0, s.page.Document.NoIndex,
+		!own && s.tellsAddress(), back, back,
 		s.failed && (guarded || does&goesOn != 0), s.page.Redirected && s.says(k), isStrange(s.page.Status)} {
 		if sign {
 			shape++
@@ -131,7 +143,7 @@ func (s *signs) isShaped(k Kind, size int, does uint64) bool {
 	if k == Parked && !own && size <= sentence && s.namesHost() {
 		shape, ideas = shape+1, ideas+1
 	}
-	if !s.failed && shape == 0 && (s.asked(k) || size > sentence && !s.speaks(k)) {
+	if !s.failed && s.isContent(k, shape, ideas, size) {
 		return false
 	}
 	n, around := min(shape, 2), s.around(k)
@@ -155,12 +167,19 @@ func isStrange(code int) bool {
 	return code > 599 || code >= 418 && code < 500 && (code < 421 || code > 431)
 }
 
-// speaks reports that a page without a shape speaks to its reader, as walls do, and is not laid out as content is.
-func (s *signs) speaks(k Kind) bool {
-	if k != Parked && s.title[None][around]|s.text[None][around] == 0 {
+// isContent reports a page that was asked for, or one without a shape that does not speak to its reader, as walls do,
+// or is laid out as content is.
+func (s *signs) isContent(k Kind, shape, ideas, size int) bool {
+	switch {
+	case !s.page.Redirected && s.says(None):
+		return true
+	case shape > 0:
 		return false
+	case s.asked(k), s.isLaidOut() && (size > sentence || ideas < manyIdeas/2+1):
+		return true
 	}
-	return !s.isLaidOut()
+	spoken := s.title[None][around]|s.text[None][around] != 0
+	return size > sentence && ideas < manyIdeas && k != Parked && !spoken
 }
 
 // isLaidOut reports that a page is laid out as content is.
@@ -203,13 +222,18 @@ func (s *signs) ownLinks() int {
 			wallsLink(to) {
 			continue
 		}
-		if s.home = s.home || to.Path == "/" || to.Path == ""; s.own == leastSite-1 {
+		if s.home = s.home || isStart(to.Path); s.own == leastSite-1 {
 			s.own++
 			break
 		}
 		paths[s.own], s.own = to.Path, s.own+1
 	}
 	return s.own
+}
+
+// isStart reports the path of the start of a site.
+func isStart(path string) bool {
+	return path == "" || path == "/" || strings.HasPrefix(path, "/index.")
 }
 
 // wallsLink reports a link that walls have as well, by its path or its query.

@@ -203,7 +203,7 @@ func (s *signs) look() Kind {
 	if pages > maxLinks || plain && pages > maxBareLinks {
 		return None
 	}
-	said.find(lower(d.Text), &s.text)
+	said.find(unquoted(lower(d.Text)), &s.text)
 	s.bare = s.bare && pages <= maxBareLinks
 	best, most := None, wall-1
 	for k := Challenge; k < kinds; k++ {
@@ -215,6 +215,40 @@ func (s *signs) look() Kind {
 		return LogIn
 	}
 	return best
+}
+
+// quotes are the marks around what others said, and leastQuote and mostQuote its bytes: less names a button.
+var quotes = [...][2][]byte{{[]byte("“"), []byte("”")}, {[]byte("„"), []byte("“")}, {[]byte("„"), []byte("”")},
+	{[]byte("«"), []byte("»")}, {[]byte("\""), []byte("\"")}}
+
+const leastQuote, mostQuote = 24, 240
+
+// unquoted is a text without what it quotes, as one that speaks of walls does.
+func unquoted(text []byte) []byte {
+	for _, mark := range quotes {
+		var kept []byte
+		rest := text
+		for {
+			start := bytes.Index(rest, mark[0]) + len(mark[0])
+			if start < len(mark[0]) {
+				break
+			}
+			n := bytes.Index(rest[start:], mark[1])
+			if n < 0 {
+				break
+			}
+			end := start + n
+			if n < leastQuote || n > mostQuote {
+				start = end
+			}
+			kept = append(append(kept, rest[:start]...), mark[1]...)
+			rest = rest[end+len(mark[1]):]
+		}
+		if kept != nil {
+			text = append(kept, rest...)
+		}
+	}
+	return text
 }
 
 // standsAlone reports that a page of some text may stand in the place of content: it leads to no site of its own.
@@ -263,7 +297,7 @@ func (s *signs) count(k Kind) (n int) {
 // of walls.
 func (s *signs) talks(k Kind) bool {
 	return !s.failed && !s.page.Redirected && s.inBody().of(k, marks) == 0 &&
-		(s.hasSite() || len(s.page.Document.Text) > sentence && s.isLaidOut())
+		(s.hasSite() || s.says(None) || k != LogIn && len(s.page.Document.Text) > sentence && s.isLaidOut())
 }
 
 // hasSite reports that a page leads to others of its site, as what stands in the place of content does not.

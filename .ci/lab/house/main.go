@@ -124,7 +124,7 @@ var rooms = map[string]int{
 	"slave/render/lenders": 178,
 	"slave/render/spoken":  86,
 	"slave/render/wanted":  83,
-	"slave/walls":          665,
+	"slave/walls":          707,
 	"slave/walls/alike":    121,
 	"store/proof":          2_322,
 	"store/proof/packed":   168,
