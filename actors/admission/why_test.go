@@ -69,6 +69,13 @@ func TestWhy(t *testing.T) {
 			}
 		}
 	}
+	file = robots.Parse([]byte("License: https://a.example/l.xml\nUser-agent: *\n"+
+		"Content-Usage: /b train-ai=n\n"), "henro")
+	q := Question{URL: weburl.MustParse("http://a.example/b"), Host: Host{Robots: file}, Now: now}
+	if got := q.robots(); got.Reason != None || !strings.Contains(got.Says.String(), "says: robots.txt Content-Usage: "+
+		"train-ai=n; robots.txt License: https://a.example/l.xml") {
+		t.Errorf("%+v", got)
+	}
 	for _, f := range Why(&Question{URL: weburl.MustParse("http://a.example/")}) {
 		if f.Reason != None || !strings.Contains(f.Says.String(), "not") {
 			t.Errorf("nothing is known, and yet %+v", f)

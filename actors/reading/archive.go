@@ -27,8 +27,8 @@ func ArchiveFolder(dir string) (string, error) {
 		}
 	}
 	if store.Exists(filepath.Join(dir, "state")) {
-		return "", fmt.Errorf("%w: %s holds no WARC files: those of a master are with its slaves, and henro "+
-			"nodes collect brings them here", ErrNoArchive, dir)
+		return "", fmt.Errorf("%w: %s holds no WARC files: those of a master are with its slaves, until henro nodes "+
+			"collect brings them here, or in the bucket of their --archive: name s3://BUCKET/FOLDER", ErrNoArchive, dir)
 	}
 	return "", fmt.Errorf("%w: %s holds no WARC files: neither itself nor its folder warc", ErrNoArchive, dir)
 }

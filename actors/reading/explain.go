@@ -65,13 +65,6 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 	if err != nil {
 		return nil, nil, err
 	}
-	var rules *robots.Rules
-	if len(h.Robots) > 0 {
-		rules = new(robots.Rules)
-		if err := rules.UnmarshalBinary(h.Robots); err != nil {
-			return nil, nil, fmt.Errorf("robots.txt of %s: %w", h.Name, err)
-		}
-	}
 	o := &m.Politeness
 	latest, mean, worst := s.Took()
 	demand := s.Timetable.Demand(&m.Revisit)
@@ -119,10 +112,10 @@ func explainHost(h *store.HostRecord, m *Settings, now time.Time) (*Schedule, []
 		says = append(says, speech.Say("It last answered %s ago.", now.Sub(s.LastOK())))
 	}
 	switch {
-	case rules == nil && !h.AskedAt.IsZero():
+	case len(h.Robots) == 0 && !h.AskedAt.IsZero():
 		says = append(says,
 			speech.Say("Its robots.txt could not be fetched, which forbids all else: it is asked for first."))
-	case rules == nil:
+	case len(h.Robots) == 0:
 		says = append(says, speech.Say("Its robots.txt was not asked for yet: that comes first."))
 	case !h.RobotsUntil.After(now):
 		says = append(says, speech.Say("Its robots.txt is old: the next lease begins with it."))
@@ -175,6 +168,15 @@ func Politeness(h *store.HostRecord) (*politeness.State, error) {
 		}
 	}
 	return s, nil
+}
+
+// Robots are the rules of a host, as its record has them; nil: it has none that can be read, and is asked again.
+func Robots(h *store.HostRecord) *robots.Rules {
+	rules := new(robots.Rules)
+	if len(h.Robots) == 0 || rules.UnmarshalBinary(h.Robots) != nil {
+		return nil
+	}
+	return rules
 }
 
 // Ailment is what ails a host now: why it failed its latest request; zero: it did not.

@@ -22,6 +22,7 @@ type PageFound struct {
 	Cause messages.Cause    `json:"cause,omitzero"` // why its last visit failed, or why it was given up
 	Place string            `json:"place"`          // fresh, queue or rest
 	Says  []speech.Sentence `json:"says"`           // why the next visit is when it is
+	Use   []string          `json:"use,omitempty"`  // what its host says of its use once it is fetched
 
 	Captures []Capture `json:"captures,omitempty"` // the latest first; with Page, or by Recall
 	Earlier  bool      `json:"earlier,omitempty"`  // there are earlier captures, or they were not looked for
@@ -59,6 +60,7 @@ func (c *Crawl) Record(raw string) (*PageFound, error) {
 		return nil, err
 	}
 	return &PageFound{Page: entry.Page, Role: entry.Page.Flags.Role(), Cause: entry.Page.Cause(), Place: place.String(),
+		Use:  Robots(&host).Usage(u.RequestURI()),
 		Says: explainPage(&entry.Page, place, &host, rules, c.Settings, floor.Now())}, nil
 }
 

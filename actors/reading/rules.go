@@ -7,7 +7,6 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/known"
-	"henro/actors/robots"
 	"henro/messages/weburl"
 	"henro/store"
 	"henro/store/fingerprint"
@@ -47,11 +46,8 @@ func (c *Crawl) Rules(q *admission.Question, raw string) (_ []admission.Finding,
 	if len(record.Robots) == 0 && !record.AskedAt.IsZero() {
 		q.Failure = record.Failure.Cause().String()
 	}
-	if len(record.Robots) > 0 && q.Now.Before(record.RobotsUntil) {
-		q.Robots = new(robots.Rules)
-		if err := q.Robots.UnmarshalBinary(record.Robots); err != nil {
-			return nil, fmt.Errorf("robots.txt of %s: %w", host, err)
-		}
+	if q.Now.Before(record.RobotsUntil) {
+		q.Robots = Robots(&record)
 	}
 	return admission.Why(q), nil
 }

@@ -18,7 +18,7 @@ import (
 //	    bytes    pattern in normal form
 //	uvarint  number of sitemaps, then for each: uvarint length, bytes
 //	uvarint  number of statements about use, sorted, then for each (only with bit 4):
-//	    byte     origin: 0 Content-Usage, 1 Content-Signal, 2 tdmrep.json
+//	    byte     origin: 0 Content-Usage, 1 Content-Signal, 2 tdmrep.json, 3 License
 //	    bytes    pattern in normal form, its length as uvarint before it
 //	    bytes    what is said, its length as uvarint before it
 const version = 1

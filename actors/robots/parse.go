@@ -39,6 +39,7 @@ func Parse(body []byte, agent string) *Rules {
 	// further ones.
 	var inSpecific, inGlobal, closed bool
 	var delaySpecific, delayGlobal, delayClosed bool
+	var licenses []usage
 	add := func(pattern string, allow bool) {
 		if !inSpecific && !inGlobal {
 			return
@@ -110,6 +111,10 @@ func Parse(body []byte, agent string) *Rules {
 			if ok && delayGlobal {
 				global.usage = append(global.usage, u)
 			}
+		case keyLicense:
+			if !cut && value != "" && len(value) <= maxUsage {
+				licenses = append(licenses, usage{license, "/", value})
+			}
 		case keySitemap:
 			r.addSitemap(value, cut)
 		case keyAddress:
@@ -125,7 +130,7 @@ func Parse(body []byte, agent string) *Rules {
 	if specific.seen {
 		applies = &specific
 	}
-	r.rules, r.delay, r.usage = canonical(applies.rules), applies.delay, compact(applies.usage)
+	r.rules, r.delay, r.usage = canonical(applies.rules), applies.delay, compact(append(applies.usage, licenses...))
 	r.compile()
 	return r
 }
@@ -238,6 +243,7 @@ const (
 	keyAddress
 	keyUsage
 	keySignal
+	keyLicense
 )
 
 // keys lists beginnings of keys, misspellings included: those that google/robotstxt knows.
@@ -252,7 +258,7 @@ var keys = [...]struct {
 	{"crawl-delay", keyDelay}, {"crawldelay", keyDelay}, {"crawl delay", keyDelay},
 	{"sitemap", keySitemap}, {"site-map", keySitemap},
 	{"http", keyAddress},
-	{"content-usage", keyUsage}, {"content-signal", keySignal},
+	{"content-usage", keyUsage}, {"content-signal", keySignal}, {"license", keyLicense},
 }
 
 func classify(name string) key {

@@ -14,6 +14,7 @@ import (
 //	robots.txt Content-Usage: train-ai=n             draft-ietf-aipref-attach; also as a header, "Content-Usage: …"
 //	robots.txt Content-Signal: search=yes, ai-train=no  contentsignals.org; also as a header
 //	tdmrep.json tdm-reservation: 1                   TDMRep; also as a header and in a meta element
+//	robots.txt License: https://example.org/l.xml    RSL, of the whole host; what the file says is not read
 //	robots: noarchive                                X-Robots-Tag and <meta name=robots>
 
 // Uses are what a publisher may say no to, in the words of --obey.
@@ -42,12 +43,12 @@ func Reserved(statements, uses []string) string {
 			word, value, _ := strings.Cut(item, "=")
 			value, _, _ = strings.Cut(value, ";")
 			use, value := useOf(word), strings.ToLower(trim(value))
-			no := value == "n" || value == "no"
+			no := (value == "n" || value == "no") && where != license.String() // an address, whatever is in it
 			switch {
 			case strings.HasSuffix(where, reservation):
 				first, _, _ := strings.Cut(trim(item), " ")
 				use, no = "tdm", first == "1"
-			case strings.EqualFold(trim(item), "noarchive"):
+			case where == "robots" && strings.EqualFold(trim(item), "noarchive"):
 				use, no = "noarchive", true
 			}
 			if no && slices.Contains(uses, use) {
@@ -74,11 +75,13 @@ const (
 	contentUsage origin = iota
 	contentSignal
 	tdmRep
+	license
 	origins
 )
 
 func (o origin) String() string {
-	return [origins]string{"robots.txt Content-Usage", "robots.txt Content-Signal", "tdmrep.json " + reservation}[o]
+	return [origins]string{"robots.txt Content-Usage", "robots.txt Content-Signal", "tdmrep.json " + reservation,
+		"robots.txt License"}[o]
 }
 
 // usage is a statement about the paths that a pattern matches, which is weighed like that of a rule.

@@ -7,7 +7,8 @@ import (
 )
 
 func TestUsage(t *testing.T) {
-	const file = `User-agent: *
+	const file = `License: https://example.org/l?,ai-train=n
+User-agent: *
 Content-Usage: / train-ai=n
 Content-Usage: /ai-ok/ train-ai=y
 Content-Signal: search=yes, ai-train=no
@@ -18,12 +19,13 @@ Content-usage: train-ai=y, search=n # of all paths
 Content-Usage: /nothing
 Allow: /
 `
+	const licensed = "License: https://example.org/l?,ai-train=n" // of the host, and no word of ours
 	for _, c := range []struct{ what, agent, uri, want string }{
 		{"the example of the draft", "henro", "/test",
-			"Content-Usage: train-ai=n|Content-Signal: search=yes, ai-train=no"},
+			"Content-Usage: train-ai=n|Content-Signal: search=yes, ai-train=no|" + licensed},
 		{"the longest path counts, of each field", "henro", "/ai-ok/x",
-			"Content-Usage: train-ai=y|Content-Signal: search=yes, ai-train=no"},
-		{"a group of its own", "ExampleBot", "/ai-ok/x", "Content-Usage: train-ai=y, search=n"},
+			"Content-Usage: train-ai=y|Content-Signal: search=yes, ai-train=no|" + licensed},
+		{"a group of its own", "ExampleBot", "/ai-ok/x", "Content-Usage: train-ai=y, search=n|" + licensed},
 	} {
 		r := Parse([]byte(file), c.agent)
 		if got := strings.ReplaceAll(strings.Join(r.Usage(c.uri), "|"), "robots.txt ", ""); got != c.want {
@@ -84,6 +86,7 @@ func TestReserved(t *testing.T) {
 		{"tdmrep.json tdm-reservation: 1 https://example.org/p", "tdm", "tdm"},
 		{"robots: noarchive", "noarchive", "noarchive"},
 		{"robots: noarchive", "tdm", ""},
+		{"robots.txt License: https://example.org/l?,ai-train=n,noarchive", "ai-train noarchive", ""},
 		{"Content-Usage: ;;=,=n", "ai-train tdm", ""},
 	} {
 		if got := Reserved([]string{c.statement}, strings.Fields(c.uses)); got != c.want {

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
 
@@ -96,14 +95,22 @@ func (c *Collect) post(ctx context.Context, key, name string, log *logrus.Entry)
 	return collect.NewPost(to, &http.Client{Transport: transport})
 }
 
+// amazon is the store that is meant where the environment names none.
+const amazon = "s3.amazonaws.com"
+
 // FindBucket reads an address, s3://BUCKET or s3://BUCKET/FOLDER. Which store it is and who asks stands where the AWS
 // tools look for it too: in AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN or in ~/.aws/credentials
-// (AWS_PROFILE, AWS_SHARED_CREDENTIALS_FILE); AWS_REGION or AWS_DEFAULT_REGION; AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL
+// (AWS_PROFILE, AWS_SHARED_CREDENTIALS_FILE), else, for Amazon's own, the role of this machine unless
+// AWS_EC2_METADATA_DISABLED is true; AWS_REGION or AWS_DEFAULT_REGION; AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL
 // for stores other than Amazon's.
 func FindBucket(address string) (bucket.Where, error) {
-	w := bucket.Where{Endpoint: "s3.amazonaws.com", Secure: true, Beside: graph.Beside()}
+	w := bucket.Where{Endpoint: amazon, Secure: true, Beside: graph.Beside()}
 	at, err := url.Parse(address)
-	if err != nil || at.Scheme != "s3" || at.Host == "" || at.RawQuery != "" || at.User != nil {
+	if err == nil && at.User != nil {
+		return w, Usage("s3://…@%s: keys do not belong into an address, which logs and other users of this machine "+
+			"see: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", at.Host)
+	}
+	if err != nil || at.Scheme != "s3" || at.Host == "" || at.RawQuery != "" {
 		return w, Usage("%q: want s3://BUCKET or s3://BUCKET/FOLDER", address)
 	}
 	w.Bucket, w.Prefix = at.Host, strings.Trim(at.Path, "/")
@@ -116,11 +123,10 @@ func FindBucket(address string) (bucket.Where, error) {
 		w.Endpoint, w.Secure = u.Host, u.Scheme == "https"
 		w.Region = cmp.Or(w.Region, "us-east-1") // what such stores call themselves
 	}
-	w.Credentials = credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{},
-		&credentials.FileAWSCredentials{}})
+	w.Credentials = bucket.Keys(w.Endpoint == amazon && os.Getenv("AWS_EC2_METADATA_DISABLED") != "true")
 	if value, err := w.Credentials.GetWithContext(nil); err != nil || value.AccessKeyID == "" {
 		return w, Usage("%q: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write them to "+
-			"~/.aws/credentials", address)
+			"~/.aws/credentials, under the name in AWS_PROFILE or default", address)
 	}
 	return w, nil
 }

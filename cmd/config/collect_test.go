@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -145,5 +146,52 @@ func TestAReceiverWithAKeyTakesFilesUntilTheirNodeIsRevoked(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAMachineWithARoleNeedsNoKeys: what the environment and the file say comes first, and only Amazon's store is asked
+// with a role.
+func TestAMachineWithARoleNeedsNoKeys(t *testing.T) {
+	roles := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"AccessKeyId": "of the role", "SecretAccessKey": "s", "Token": "t"}`)
+	}))
+	defer roles.Close()
+	for name, value := range map[string]string{"AWS_CONTAINER_CREDENTIALS_FULL_URI": roles.URL,
+		"AWS_SHARED_CREDENTIALS_FILE": filepath.Join(t.TempDir(), "none"), "AWS_CONFIG_FILE": "none",
+		"AWS_ENDPOINT_URL": "", "AWS_ENDPOINT_URL_S3": "", "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "",
+		"AWS_WEB_IDENTITY_TOKEN_FILE": "", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "",
+		"AWS_EC2_METADATA_DISABLED": ""} {
+		t.Setenv(name, value)
+	}
+	for _, c := range []struct{ name, value, want string }{
+		{"AWS_REGION", "", "of the role"},
+		{"AWS_EC2_METADATA_DISABLED", "true", ""},
+		{"AWS_EC2_METADATA_DISABLED", "", "of the role"},
+		{"AWS_ENDPOINT_URL", "http://127.0.0.1:1", ""},
+		{"AWS_SECRET_ACCESS_KEY", "s", ""},
+		{"AWS_ACCESS_KEY_ID", "of the environment", "of the environment"},
+	} {
+		t.Setenv(c.name, c.value)
+		where, err := FindBucket("s3://archive/a")
+		if c.want == "" {
+			if err == nil || !strings.Contains(err.Error(), "AWS_PROFILE") {
+				t.Errorf("%s=%s: %v", c.name, c.value, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		if value, err := where.Credentials.GetWithContext(nil); err != nil || value.AccessKeyID != c.want {
+			t.Errorf("%s=%s: %q, %v", c.name, c.value, value.AccessKeyID, err)
+		}
+	}
+}
+
+func TestKeysInAnAddressAreNotRepeated(t *testing.T) {
+	_, err := FindBucket("s3://mine:secret@archive/a")
+	if err == nil || strings.Contains(err.Error(), "secret") ||
+		!strings.Contains(err.Error(), "AWS_SECRET_ACCESS_KEY") {
+		t.Errorf("%v", err)
 	}
 }

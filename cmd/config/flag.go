@@ -24,6 +24,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 		crawls, slaves := pflag.NewFlagSet("", 0), pflag.NewFlagSet("", 0)
 		new(Crawl).Register(crawls)
 		new(Work).Register(slaves)
+		new(Collect).Register(slaves)
 		switch name := unknown.GetSpecifiedName(); {
 		case crawls.Lookup(name) != nil:
 			meant = "; it is a setting of the crawl: give it to henro crawl or henro-master"

@@ -12,7 +12,8 @@ func TestAFlagThatIsNotThereNamesTheOneThatWasMeant(t *testing.T) {
 		"--dept": "did you mean --depth?", "--depht": "did you mean --depth?",
 		"--max-bodies": "did you mean --max-body?",
 		"--browser":    "give it to henro crawl or henro-master", "--browser-path": "give it to henro-slave",
-		"--colour": "", "--x": "", "--depth=deep": "",
+		"--archive": "give it to henro-slave",
+		"--colour":  "", "--x": "", "--depth=deep": "",
 	} {
 		cmd := &cobra.Command{Use: "crawl", SilenceErrors: true, SilenceUsage: true,
 			RunE: func(*cobra.Command, []string) error { return nil }}

@@ -307,7 +307,8 @@ func tablesOfABucket(t *testing.T, dir, address string) {
 	}
 	for _, verb := range [][]string{{"sql", address, "SELECT count(*) FROM pages"}, {"stats", address},
 		{"sql", address, "SELECT * FROM hosts WHERE host = 'http://a.example'"}} {
-		if out, err := command(t, verb...); err == nil || !strings.Contains(err.Error(), "captures and links alone") {
+		if out, err := command(t, verb...); err == nil ||
+			!strings.Contains(err.Error(), "captures and links alone (henro export --what captures)") {
 			t.Errorf("%v: %s, %v", verb, out, err)
 		}
 	}

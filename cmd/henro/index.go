@@ -23,12 +23,11 @@ import (
 // index merges the indexes of the WARC files of a folder or a bucket, and says what there was to do.
 func index(cmd *cobra.Command, dir string) error {
 	if strings.HasPrefix(dir, bucket.Scheme) {
-		archive, err := openArchive(dir, cmd.ErrOrStderr())
+		where, err := config.FindBucket(dir)
 		if err != nil {
 			return err
 		}
-		defer archive.Close()
-		done, err := archive.AddToIndex(cmd.Context())
+		done, err := bucket.AddToIndex(cmd.Context(), where)
 		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d files came into its index, which has %d parts; %d lines were written\n",
 			dir, done.Files, done.Parts, done.Lines)
 		return err

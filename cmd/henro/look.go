@@ -14,7 +14,6 @@ import (
 
 	"henro/actors/reading"
 	"henro/actors/reading/far"
-	"henro/actors/robots"
 	"henro/cmd/config"
 	"henro/messages/posted"
 	"henro/messages/speech"
@@ -161,6 +160,7 @@ func printPage(w io.Writer, found *reading.PageFound) error {
 	if !p.Next.IsZero() {
 		fmt.Fprintf(w, "next      %s\n", moment(p.Next))
 	}
+	printList(w, "use", found.Use, strings.TrimSpace)
 	printSays(w, found.Says)
 	printCaptures(w, found)
 	printRequisites(w, found)
@@ -264,7 +264,8 @@ func printHost(w io.Writer, h *reading.HostFound) error {
 		fmt.Fprintf(w, "%-9s %s %s, listed %d times in a row: %s\n", word, e.Prefix, until, e.Rounds, e.Evidence)
 	}
 	printURLRules(w, "URL rule  ", h.URLRules)
-	if len(h.Robots) == 0 {
+	rules := reading.Robots(&h.HostRecord)
+	if rules == nil {
 		why := "not asked yet"
 		if !h.AskedAt.IsZero() {
 			why = "could not be fetched"
@@ -272,14 +273,8 @@ func printHost(w io.Writer, h *reading.HostFound) error {
 		fmt.Fprintln(w, "robots    "+why)
 		return nil
 	}
-	var rules robots.Rules
-	if err := rules.UnmarshalBinary(h.Robots); err != nil {
-		return fmt.Errorf("robots.txt of %s: %w", h.Name, err)
-	}
 	fmt.Fprintf(w, "robots    %d rules, until %s\n", rules.Len(), moment(h.RobotsUntil))
-	for _, statement := range rules.Usage("/") {
-		fmt.Fprintln(w, "use      ", statement)
-	}
+	printList(w, "use", rules.Usage("/"), strings.TrimSpace)
 	return nil
 }
 

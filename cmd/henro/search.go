@@ -150,7 +150,8 @@ func indexText(ctx context.Context, dir string, out, notes io.Writer) (err error
 	slices.SortFunc(waiting, func(a, b cdxj.Entry) int { // as they lie on the disk
 		return cmp.Or(cmp.Compare(a.Filename, b.Filename), cmp.Compare(a.Offset, b.Offset))
 	})
-	begun, total := time.Now(), 0
+	begun, total, done, bar := time.Now(), 0, 0, newBar(notes)
+	defer bar.end()
 	for batch := range slices.Chunk(waiting, indexBatch) {
 		pages, err := readTexts(ctx, texts, batch)
 		if err != nil {
@@ -160,8 +161,10 @@ func indexText(ctx context.Context, dir string, out, notes io.Writer) (err error
 		if err != nil {
 			return fmt.Errorf("write the index: %w", err)
 		}
-		total += added
+		total, done = total+added, done+len(batch)
+		bar.show("pages", uint64(done), uint64(len(waiting)))
 	}
+	bar.end()
 	if _, err := index.Add(ctx, nil, files...); err != nil {
 		return fmt.Errorf("write the index: %w", err)
 	}

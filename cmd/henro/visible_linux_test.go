@@ -50,7 +50,8 @@ func (e *evilWeb) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	line := strings.NewReplacer("\n", "", "\r", "").Replace(evil)
 	switch raw, path := evil+evilEntities(), r.URL.Path; {
 	case path == "/robots.txt":
-		fmt.Fprintf(w, "User-agent: *\nContent-Usage: train-ai=n, %[1]s=y\nDisallow: /private%[1]s\nSitemap: %[1]s\n",
+		fmt.Fprintf(w, "User-agent: *\nContent-Usage: train-ai=n, %[1]s=y\nDisallow: /private%[1]s\nSitemap: %[1]s\n"+
+			"License: http://l.test/%[1]s\n",
 			line)
 	case path == "/":
 		w.Header().Set("Content-Type", "text/html; charset=utf-8; x="+line)
@@ -248,6 +249,12 @@ func TestWhatTheWebSaysDoesNotSteerATerminal(t *testing.T) {
 	if n := strings.Count(said, "OWNED"); n < 20 {
 		t.Errorf("the web's words were printed %d times: this shows too little", n)
 	}
+	for words, want := range map[string]int{"use       robots.txt Content-Usage: train-ai=n": 4, // of page and host
+		"of its use its host says: robots.txt": 2, "robots.txt License: http://l.test/": 6} {
+		if n := strings.Count(said, words); n != want {
+			t.Errorf("%q was printed %d times, want %d", words, n, want)
+		}
+	}
 }
 
 // Every verb is tried above, or named as one that prints nothing of the web.
@@ -285,5 +292,12 @@ func TestOnlyLiveLinesSteerATerminal(t *testing.T) {
 			}
 			return true
 		})
+	}
+}
+
+func TestAnIndexOfWordsSaysHowFarItHasCome(t *testing.T) {
+	out, err := onTTY(t.Context(), t, "search", changingSite(t), "--index")
+	if err != nil || !strings.Contains(out, "pages ███") {
+		t.Errorf("%v: %q", err, out)
 	}
 }

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -36,5 +37,12 @@ func TestTheIndexIsAskedAsACDXServer(t *testing.T) {
 	}
 	if w := ask(s, "/cdx?url=docs.test", "Sec-Fetch-Site", "cross-site"); w.Code != http.StatusForbidden {
 		t.Errorf("a page of another site is answered with %d", w.Code)
+	}
+	for _, target := range []string{"/cdx", "/web/cdx", "/web"} {
+		r, w := httptest.NewRequest(http.MethodPost, target, strings.NewReader("url=docs.test")), httptest.NewRecorder()
+		r.Host = "127.0.0.1:8090"
+		if s.ServeHTTP(w, r); w.Code != http.StatusMethodNotAllowed || !strings.Contains(w.Body.String(), "by GET") {
+			t.Errorf("POST %s: %d %s", target, w.Code, w.Body)
+		}
 	}
 }

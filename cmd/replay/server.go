@@ -128,7 +128,7 @@ func admitted(w http.ResponseWriter, r *http.Request, known bool) bool {
 		http.Error(w, "this archive is shown to this machine only: open it as 127.0.0.1", http.StatusForbidden)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead && !(r.Method == http.MethodPost && forCapture(r)):
 		h.Set("Allow", "GET, HEAD")
-		http.Error(w, "an archive has answers to GET and POST alone", http.StatusMethodNotAllowed)
+		http.Error(w, "ask by GET: only captures have answers to POST", http.StatusMethodNotAllowed)
 	case r.Header.Get("Service-Worker") != "":
 		http.Error(w, "a service worker would outlive the capture", http.StatusForbidden)
 	default:
@@ -139,7 +139,8 @@ func admitted(w http.ResponseWriter, r *http.Request, known bool) bool {
 
 // forCapture reports that a request is for a capture, and not for a page of ours.
 func forCapture(r *http.Request) bool {
-	return isInside(r) && !strings.HasPrefix(r.URL.Path, inside+"/") || strings.HasPrefix(r.URL.Path, "/web/")
+	return isInside(r) && !strings.HasPrefix(r.URL.Path, inside+"/") ||
+		strings.HasPrefix(r.URL.Path, "/web/") && !cdx.Is(r.URL.Path)
 }
 
 // isForeign reports whether a page of another origin sent the request, and not a person who followed a link.

@@ -5,6 +5,7 @@
 #   WARC=FILE verify.sh PROOF          and the record: its WARC file, or its stored bytes alone
 #   CA=FILE verify.sh PROOF            and its timestamp: the certificates of the authority, PEM
 set -euo pipefail
+[ $# -eq 1 ] || { sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 2; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 fails() { echo "NOT PROVED: $1"; exit 4; }
@@ -52,7 +53,8 @@ fi
 # 5. The timestamp: an authority saw this checkpoint, at that moment.
 if [ -n "${CA:-}" ]; then
 	sed -n 's/^timestamp //p' "$dir/head" | base64 -d >"$dir/stamp"
-	openssl ts -verify -in "$dir/stamp" -data "$dir/checkpoint" -CAfile "$CA" >/dev/null 2>&1 || fails "it has no timestamp by $CA"
+	[ -s "$dir/stamp" ] || fails "it has no timestamp: henro prove --timestamp has its checkpoint stamped"
+	openssl ts -verify -in "$dir/stamp" -data "$dir/checkpoint" -CAfile "$CA" >/dev/null 2>&1 || fails "its timestamp is none by $CA"
 	openssl ts -reply -in "$dir/stamp" -text 2>/dev/null | sed -n 's/^Time stamp: /timestamp   /p'
 fi
 echo proved

@@ -13,7 +13,6 @@ import (
 
 	"henro/actors/admission"
 	"henro/actors/reading"
-	"henro/actors/robots"
 	"henro/actors/stoplist"
 	"henro/master/lending"
 	"henro/master/pictures"
@@ -174,20 +173,13 @@ type robotsWord struct {
 }
 
 func robotsOf(r *store.HostRecord) robotsWord {
-	if len(r.Robots) == 0 {
-		if !r.AskedAt.IsZero() { // which begins with it
-			return robotsWord{Key: "unreachable"}
-		}
-		return robotsWord{Key: "unknown"}
-	}
-	var rules robots.Rules
-	if rules.UnmarshalBinary(r.Robots) != nil {
-		return robotsWord{Key: "unknown"}
-	}
+	rules := reading.Robots(r)
 	w := robotsWord{Key: "none", Rules: rules.Len()}
 	w.Delay, _ = rules.CrawlDelay()
 	switch {
-	case rules.Unreachable():
+	case rules == nil && r.AskedAt.IsZero():
+		w.Key = "unknown"
+	case rules == nil, rules.Unreachable(): // a host that was asked was asked for it first
 		w.Key = "unreachable"
 	case rules.Found() && w.Rules > 0:
 		w.Key, w.Text = "rules", rules.String()

@@ -14,6 +14,7 @@ package graph
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -60,6 +61,7 @@ var pages = &tables.Table{Name: "pages", Doc: "every answer that is stored whole
 	{Name: "links", Kind: tables.Integer, Doc: "rows of edges"},
 	{Name: "warc_filename", Kind: tables.Text, Doc: "of the WARC file"},
 	{Name: "warc_record_offset", Kind: tables.Integer, Doc: "of the record in the file"},
+	{Name: "usage_preference", Kind: tables.Text, Doc: "what publishers say of its use, a statement a line"},
 }}
 
 var edges = &tables.Table{Name: "edges", Doc: "every link of the pages", Columns: []tables.Column{
@@ -115,7 +117,9 @@ type reader struct {
 	resolver *weburl.Resolver
 	body     bytes.Buffer
 
-	// of the answer at hand
+	// of the answer at hand, which is shown once the next one comes, or the end
+	page   row        // nil: there is none
+	id     string     // of its record
 	url    weburl.URL // the zero value: it is none of the web
 	header http.Header
 	found  []outlink.Outlink
@@ -127,10 +131,16 @@ type reader struct {
 func read(file io.ReadSeeker, name string, show func(edge bool, row tables.Row) error) error {
 	r := &reader{name: name, show: show, resolver: weburl.NewResolver(weburl.URL{}, nil)}
 	_, err := warc.Walk(file, r.record)
-	return err
+	if err != nil {
+		return err
+	}
+	return r.flush()
 }
 
 func (r *reader) record(e *warc.Entry) error {
+	if r.page != nil && e.Type() == warc.Metadata && e.Header.Get("WARC-Concurrent-To") == r.id {
+		return r.said(e)
+	}
 	at, bad := e.Date()
 	if e.Type() != warc.Response || bad != nil || e.TargetURI() == "" {
 		return e.Close()
@@ -138,6 +148,9 @@ func (r *reader) record(e *warc.Entry) error {
 	m, err := e.HTTP()
 	if err != nil || m.Status == 0 {
 		return e.Close()
+	}
+	if err := r.flush(); err != nil {
+		return err
 	}
 	r.header, r.found, r.bytes, r.before = http.Header{}, r.found[:0], 0, map[string]bool{}
 	for _, f := range m.Header {
@@ -154,13 +167,42 @@ func (r *reader) record(e *warc.Entry) error {
 	moment := tables.Value{Kind: tables.Moment, Int: at.UTC().Truncate(time.Second).UnixMilli()}
 	page[0], page[1], page[2] = text(e.TargetURI()), moment, integer(int64(m.Status))
 	page[11], page[12], page[13] = integer(int64(len(r.found))), text(r.name), integer(e.Offset)
-	err = r.show(false, page)
-	host := text(weburl.HostOf(e.TargetURI()))
+	r.page, r.id = page, e.Header.Get("WARC-Record-ID")
+	return nil
+}
+
+// maxSaid bounds what is read of a metadata record: 100 statements and some errors of certificates are less.
+const maxSaid = 64 << 10
+
+// said takes what publishers say of the use of the page at hand.
+func (r *reader) said(e *warc.Entry) error {
+	block, err := io.ReadAll(io.LimitReader(e, maxSaid))
+	if err = errors.Join(err, e.Close()); err != nil {
+		return err
+	}
+	var all []string
+	for line := range strings.Lines(string(block)) {
+		if value, is := strings.CutPrefix(line, "usagePreference: "); is {
+			all = append(all, strings.TrimSpace(value))
+		}
+	}
+	r.page[14] = text(strings.Join(all, "\n"))
+	return nil
+}
+
+// flush shows the page at hand and its links.
+func (r *reader) flush() error {
+	page := r.page
+	if r.page = nil; page == nil {
+		return nil
+	}
+	err := r.show(false, page)
+	host := text(weburl.HostOf(page[0].Text))
 	for i := range r.found {
 		l := &r.found[i]
 		if err == nil {
 			err = r.show(true, row{integer(int64(i)), page[0], text(l.URL), text(l.Kind.String()),
-				boolean(l.Flags&outlink.NoFollow != 0), text(l.Anchor), host, text(weburl.HostOf(l.URL)), moment,
+				boolean(l.Flags&outlink.NoFollow != 0), text(l.Anchor), host, text(weburl.HostOf(l.URL)), page[1],
 				page[12], page[13]})
 		}
 	}

@@ -49,7 +49,8 @@ func rowsOf(t *testing.T, file []byte) (pages, edges []string) {
 			if v.Kind != tables.Empty && v.Kind != c.Kind {
 				t.Errorf("%s is of kind %d", c.Name, v.Kind)
 			}
-			if c.Name != "main_digest" && c.Name != "simhash" && c.Name != "warc_record_offset" {
+			if c.Name != "main_digest" && c.Name != "simhash" && c.Name != "warc_record_offset" &&
+				c.Name != "usage_preference" {
 				line += v.String() + "|"
 			}
 		}
@@ -133,5 +134,37 @@ func TestALinkFarmIsBounded(t *testing.T) {
 		"\nContent-Type: text/html", page.String()}))
 	if n := maxLinkBytes / (200 + len("http://a.test/12345")); len(pages) != 1 || len(edges) < n || len(edges) > n+200 {
 		t.Errorf("%d pages, %d edges", len(pages), len(edges))
+	}
+}
+
+// TestWhatPublishersSayIsWithThePage: from the metadata record behind it, and from no other.
+func TestWhatPublishersSayIsWithThePage(t *testing.T) {
+	b, err := warc.NewBuilder(warc.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file []byte
+	for i, about := range [][]warc.Field{{{Name: "tlsError", Value: "expired"},
+		{Name: "usagePreference", Value: "a: b=n"}, {Name: "usagePreference", Value: "robots: noarchive"}}, nil,
+		{{Name: "usagePreference", Value: "c: d"}}} {
+		file, _ = b.AppendExchange(file, &warc.Exchange{URI: fmt.Sprint("http://a.test/", i), About: about,
+			At: time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC), Request: []byte("GET / HTTP/1.1\r\n\r\n"),
+			Head: []byte("HTTP/1.1 200 OK\r\n\r\n"), Body: []byte("<a href=/x>x</a>")})
+	}
+	file = b.Append(file, &warc.Record{Type: warc.Metadata, ConcurrentTo: []warc.ID{warc.NewID()},
+		ContentType: warc.TypeFields, Head: []byte("usagePreference: of another\r\n")})
+	var got []string
+	at := pages.Column("usage_preference")
+	if err := read(bytes.NewReader(file), "a.warc.gz", func(edge bool, r tables.Row) error {
+		if !edge {
+			got = append(got, r.Value(0).Text+" "+r.Value(at).Text)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"http://a.test/0 a: b=n\nrobots: noarchive", "http://a.test/1 ", "http://a.test/2 c: d"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

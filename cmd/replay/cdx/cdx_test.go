@@ -187,7 +187,7 @@ func TestAQueryThatIsNoneIsToldWhy(t *testing.T) {
 		"url=*.":                                        "behind the star",
 		"url=%zz":                                       "percent-encoded",
 		"urlkey=a+b":                                    "no blanks",
-		"url=a.test&matchType=foo":                      "Invalid match_type: foo",
+		"url=a.test&matchType=foo":                      "Invalid match_type: foo: want exact, prefix, host or domain",
 		"url=a.test&output=foo":                         "output=foo not supported",
 		"url=a.test&from=x":                             "14 digits",
 		"url=a.test&to=-1":                              "14 digits",

@@ -190,7 +190,7 @@ func (q *query) readKeys(v url.Values) error {
 	case "domain":
 		q.from, q.end = host+")", host+"-"
 	default:
-		return told(fmt.Sprintf("Invalid match_type: %.20s", match))
+		return told(fmt.Sprintf("Invalid match_type: %.20s: want exact, prefix, host or domain", match))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +63,11 @@ func (a *Archive) refresh(ctx context.Context, note func(what string)) (cdxj.Mer
 			continue
 		}
 		m.Files = append(m.Files, name)
-		if _, indexed := objects[cdxj.Path(name)]; !indexed && index.has[name] == "" {
+		if _, indexed := objects[cdxj.Path(name)]; indexed || index.has[name] != "" {
+			continue
+		} else if a.b.arriving(objects, name) {
+			note(fmt.Sprintf("%v: %s is being brought, and is left out until its index has come", a.b, name))
+		} else {
 			note(fmt.Sprintf("%v: %s has no index beside it, and is left out", a.b, name))
 		}
 	}
@@ -110,10 +115,17 @@ func (a *Archive) Open(name string) (io.ReadSeekCloser, error) {
 	}{f, io.NopCloser(nil)}, err
 }
 
-// AddToIndex takes what came since into the index of the bucket, and writes tables that are missing, once no other node
-// is at it. Refresh comes behind it.
-func (a *Archive) AddToIndex(ctx context.Context) (done Added, err error) {
-	for k := keeper(a.b); ; {
+// AddToIndex takes what came since into the index of a bucket, and writes tables that are missing, once no other node
+// is at it.
+func AddToIndex(ctx context.Context, where Where) (done Added, err error) {
+	k, err := NewKeeper(where)
+	if err != nil {
+		return done, err
+	}
+	if objects, err := k.b.List(ctx); err != nil || len(objects) == 0 { // which nobody is to begin by a wrong name
+		return done, cmp.Or(err, fmt.Errorf("%v holds no WARC files", k.b))
+	}
+	for {
 		if done, err = k.Pass(ctx); !errors.Is(err, ErrHeld) {
 			return done, err
 		}

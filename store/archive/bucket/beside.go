@@ -139,7 +139,8 @@ func (b *Bucket) besides(ctx context.Context) (found [2]map[string]Object, err e
 	return found, nil
 }
 
-// eachRow shows the rows of a file of Parquet, which must have the columns of a table. A row is valid until the next.
+// eachRow shows the rows of a file of Parquet, which must have the columns of a table up to warc_record_offset; those
+// behind it came later, and are empty where an earlier henro wrote it. A row is valid until the next.
 func eachRow(file io.ReaderAt, size int64, t *tables.Table, show func(tables.Row) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil { // what reads Parquet does so on some that is damaged
@@ -153,8 +154,10 @@ func eachRow(file io.ReaderAt, size int64, t *tables.Table, show func(tables.Row
 	row, at := &readRow{values: make([]tables.Value, len(t.Columns))}, columnsOf(f)
 	for i, c := range t.Columns {
 		from, there := at[c.Name]
-		if !there {
+		if !there && i <= t.Column("warc_record_offset") {
 			return fmt.Errorf("has no column %s", c.Name)
+		} else if !there {
+			from = -1
 		}
 		row.from = append(row.from, from)
 		row.values[i].Kind = c.Kind

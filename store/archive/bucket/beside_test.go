@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
@@ -185,5 +186,69 @@ func TestManyFilesBecomeFew(t *testing.T) {
 	}
 	if _, files := s.beside(t); files != 4 || len(written) != 9 {
 		t.Errorf("%d files, of %v", files, written)
+	}
+}
+
+// TestAColumnThatCameLaterIsEmpty in what an earlier henro wrote, which is gathered with the rest.
+func TestAColumnThatCameLaterIsEmpty(t *testing.T) {
+	s := newS3(t)
+	s.bring(t, "a", 5, true)
+	later := *asMany
+	wider := *asMany.Pages
+	wider.Columns = append(slices.Clone(wider.Columns), tables.Column{Name: "later", Kind: tables.Text})
+	later.Pages = &wider
+	s.where.Beside = &later
+	if _, err := s.keeper(t).Pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b := s.open(t)
+	there, err := b.besides(t.Context())
+	if err != nil || len(there[0]) != 1 {
+		t.Fatal(there, err)
+	}
+	rows := 0
+	for _, o := range there[0] {
+		err = eachRow(b.File(o), o.Size, &wider, func(row tables.Row) error {
+			if rows++; row.Value(4).Kind != tables.Empty || row.Value(1).Int != 2 {
+				t.Errorf("row %d: %v, %v", rows, row.Value(4), row.Value(1))
+			}
+			return nil
+		})
+	}
+	if err != nil || rows == 0 {
+		t.Error(rows, err)
+	}
+}
+
+// TestAFileThatIsBeingBroughtIsNoDamage: its index and its seal come behind it. One that came long ago, or that has its
+// seal, has lost its index.
+func TestAFileThatIsBeingBroughtIsNoDamage(t *testing.T) {
+	for _, c := range []struct {
+		ago      time.Duration
+		sealed   bool
+		arriving int
+	}{{0, false, 1}, {0, true, 0}, {2 * keepAfter, false, 0}} {
+		s, from := newS3(t), newSlave(t)
+		s.at = time.Now().Add(-c.ago)
+		path := from.file("1", 3)
+		if err := s.open(t).putFile(t.Context(), "1.warc.gz", path); err != nil {
+			t.Fatal(err)
+		}
+		if c.sealed {
+			s.put(t, "1.warc.gz"+SealSuffix, []byte(Seal(strings.Repeat("0a", 32), "1.warc.gz")))
+		}
+		got := s.check(t, nil)
+		if got.Arriving != c.arriving || (got.Count == 0) != (c.arriving == 1) {
+			t.Errorf("%+v: %+v", c, got)
+		}
+		a, err := OpenArchive(s.where, t.TempDir())
+		said := ""
+		if err == nil {
+			_, err = a.Refresh(t.Context(), func(what string) { said += what })
+		}
+		if err != nil || !strings.Contains(said, "left out") ||
+			strings.Contains(said, "is being brought") != (c.arriving == 1) {
+			t.Errorf("%+v: %q, %v", c, said, err)
+		}
 	}
 }

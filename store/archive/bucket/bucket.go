@@ -55,6 +55,15 @@ type Where struct {
 	Beside      *Beside // what reads the tables beside captures; nil: there are none
 }
 
+// Keys are those of the environment or of ~/.aws, else of a role that this machine has.
+func Keys(role bool) *credentials.Credentials {
+	from := []credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}}
+	if role {
+		from = append(from, &credentials.IAM{Client: &http.Client{Timeout: 5 * time.Second}})
+	}
+	return credentials.NewChainCredentials(from)
+}
+
 // String is the address, without who asks.
 func (w Where) String() string { return Scheme + path.Join(w.Bucket, w.Prefix) }
 
@@ -134,6 +143,12 @@ func (b *Bucket) File(o Object) *io.SectionReader {
 	return io.NewSectionReader(ranges{b, o}, 0, o.Size)
 }
 
+// Unread is an error of the store, and not of what was read.
+type Unread struct{ error }
+
+// Unwrap returns it.
+func (u *Unread) Unwrap() error { return u.error }
+
 type ranges struct {
 	b *Bucket
 	o Object
@@ -143,7 +158,7 @@ func (f ranges) ReadAt(to []byte, at int64) (n int, err error) {
 	for n < len(to) && at < f.o.Size {
 		data, err := f.b.block(f.o, at/blockSize)
 		if err != nil {
-			return n, err
+			return n, &Unread{err}
 		}
 		some := copy(to[n:], data[at%blockSize:])
 		n, at = n+some, at+int64(some)

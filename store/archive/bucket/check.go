@@ -25,6 +25,7 @@ import (
 // Checked is what Check has read, and what of it is damaged.
 type Checked struct {
 	Files, Records int
+	Arriving       int // WARC files that came right now, without an index so far
 	Unlisted       int // WARC files that the index of the bucket does not have
 	Unsealed       int // WARC files without a seal, as an earlier henro brought them
 	Untabled       int // WARC files whose captures are in no table
@@ -121,6 +122,7 @@ func (c *Checked) Print(out io.Writer) {
 		n    int
 		what string
 	}{
+		{c.Arriving, "WARC files are being brought, and have no index yet: check again once they are there"},
 		{c.Unlisted, "WARC files are not in the index of the bucket yet: henro check --repair takes them in"},
 		{c.Untabled, "WARC files are in no table of Parquet yet: henro check --repair writes it"},
 		{c.Unpaged, "WARC files have no pages and edges as Parquet yet: henro check --repair writes them"},
@@ -267,7 +269,10 @@ func (c *checking) file(name string) (string, error) {
 	if err != nil {
 		c.note("%s: %v", name, err)
 	}
-	if o, there := c.objects[cdxj.Path(name)]; !there {
+	if o, there := c.objects[cdxj.Path(name)]; c.b.arriving(c.objects, name) {
+		c.Arriving++
+		return path, nil
+	} else if !there {
 		c.note("%s: it has no index", name)
 	} else if err := c.indexOf(o, name, listed, sums); errors.Is(err, ErrChanged) {
 		c.note("%s: %v", o.Name, err)

@@ -4,11 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"henro/store/archive/cdxj"
 )
 
 // SealSuffix ends the name of the object that comes behind a WARC file and its index, and says the SHA-256 of both, as
 // sha256sum -c reads it. Where there is a seal, both are whole.
 const SealSuffix = ".sha256"
+
+// arriving reports that a WARC file was brought right now, and what comes behind it was not yet.
+func (b *Bucket) arriving(objects map[string]Object, name string) bool {
+	_, sealed := objects[name+SealSuffix]
+	_, indexed := objects[cdxj.Path(name)]
+	return !sealed && !indexed && b.now().Sub(objects[name].At).Abs() < keepAfter
+}
 
 // Seal is a line of a seal.
 func Seal(sum, name string) string { return sum + "  " + name + "\n" }

@@ -382,6 +382,9 @@ func (a *Archive) open(c *Capture, e cdxj.Entry) (*warc.Entry, *warc.Message, er
 	case record != nil && (errors.Is(err, warc.ErrNotHTTP) || record.BlockLength() == 0):
 		return record, nil, nil
 	case err != nil:
+		if away, is := errors.AsType[*bucket.Unread](err); is {
+			return nil, nil, away // no damage
+		}
 		err = fmt.Errorf("%s: the record at %d: %w", e.Filename, e.Offset, err)
 		a.note(err.Error())
 	}

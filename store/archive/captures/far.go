@@ -59,14 +59,5 @@ func (a *Archive) Packed() (m cdxj.Merged, open func(string) (io.ReadSeekCloser,
 	return m, a.far.Open, errors.Join(err, out.Flush())
 }
 
-// AddToIndex takes the lines of the WARC files that came since into the index of a bucket.
-func (a *Archive) AddToIndex(ctx context.Context) (bucket.Added, error) {
-	done, err := a.far.AddToIndex(ctx)
-	if err == nil {
-		err = a.refreshFar()
-	}
-	return done, err
-}
-
 // Edges shows the links of all pages of a bucket, or of a capture, as bucket.Archive.Edges has them.
 func (a *Archive) Edges(of *cdxj.Entry, fn func(tables.Row) error) error { return a.far.Edges(of, fn) }

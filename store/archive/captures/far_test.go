@@ -156,7 +156,7 @@ func TestABucketHoldsTheSameAsTheFolder(t *testing.T) {
 		if got := all(t, far); got != want {
 			t.Fatalf("%d files: %d bytes of captures, want %d", i+1, len(got), len(want))
 		}
-		done, err := far.AddToIndex(t.Context())
+		done, err := bucket.AddToIndex(t.Context(), s.where)
 		if err != nil || done.Files != 1 {
 			t.Fatalf("%+v, %v", done, err)
 		}
@@ -191,7 +191,7 @@ func TestABucketHoldsTheSameAsTheFolder(t *testing.T) {
 		}
 		list := object(t, s, bucket.IndexName)
 		put(t, s, bucket.IndexName, gone.ReplaceAllString(list, `"at":"2026-03-14T`))
-		if _, err := s.open(t).AddToIndex(t.Context()); err != nil {
+		if _, err := bucket.AddToIndex(t.Context(), s.where); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -238,11 +238,10 @@ func firstLine(t *testing.T, a *Archive, from string) (first string) {
 func TestALookUpInABucketCostsTwoRanges(t *testing.T) {
 	s, dir := newStore(t), t.TempDir()
 	s.bring(t, dir, file(t, dir, "a", "a.test", 7000)...)
-	a := s.open(t)
-	if _, err := a.AddToIndex(t.Context()); err != nil {
+	if _, err := bucket.AddToIndex(t.Context(), s.where); err != nil {
 		t.Fatal(err)
 	}
-	a = s.open(t)
+	a := s.open(t)
 	for _, want := range []int64{2, 0} {
 		before := s.requests.Load()
 		p, err := a.Closest(weburl.MustParse("http://a.test/03000"), noon)
@@ -269,16 +268,19 @@ func TestABucketThatLiesIsNamed(t *testing.T) {
 	if _, err := OpenBucket(s.where, func(string) {}); err == nil || !strings.Contains(err.Error(), "no WARC") {
 		t.Errorf("an empty bucket: %v", err)
 	}
+	if _, err := bucket.AddToIndex(t.Context(), s.where); err == nil || !strings.Contains(err.Error(), "no WARC") {
+		t.Errorf("the index of an empty bucket: %v", err)
+	}
 	none := s.where
 	none.Bucket = "none"
 	if _, err := OpenBucket(none, func(string) {}); err == nil || !strings.Contains(err.Error(), "make it") {
 		t.Errorf("no bucket: %v", err)
 	}
 	s.bring(t, dir, file(t, dir, "a", "a.test", 5000)...)
-	a := s.open(t)
-	if _, err := a.AddToIndex(t.Context()); err != nil {
+	if _, err := bucket.AddToIndex(t.Context(), s.where); err != nil {
 		t.Fatal(err)
 	}
+	a := s.open(t)
 	read := func(a *Archive) error {
 		p, err := a.Closest(weburl.MustParse("http://a.test/00001"), noon)
 		if err == nil {
@@ -351,5 +353,28 @@ func put(t *testing.T, s *store, name, text string) {
 		strings.NewReader(text), int64(len(text)), nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestAStoreThatDoesNotAnswerIsNoDamage: of a record that it does not give, nobody is told that it is damaged.
+func TestAStoreThatDoesNotAnswerIsNoDamage(t *testing.T) {
+	s, dir := newStore(t), t.TempDir()
+	s.bring(t, dir, file(t, dir, "a", "a.test", 3)...)
+	a, err := OpenBucket(s.where, func(what string) { t.Error(what) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	p, err := a.Closest(weburl.MustParse("http://a.test/00001"), noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.fault = func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusForbidden)
+		return true
+	}
+	if _, err := a.Read(p.Entry); err == nil || errors.Is(err, warc.ErrDamaged) ||
+		!strings.HasPrefix(err.Error(), "s3://archive/crawl at ") {
+		t.Errorf("%v", err)
 	}
 }

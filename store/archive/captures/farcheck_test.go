@@ -85,7 +85,7 @@ func TestWhatIsWrongInABucketIsFound(t *testing.T) {
 				}
 				put(t, s, names[0]+bucket.SealSuffix, seal)
 			}
-			if _, err := s.open(t).AddToIndex(t.Context()); err != nil {
+			if _, err := bucket.AddToIndex(t.Context(), s.where); err != nil {
 				t.Fatal(err)
 			}
 			c.damage(t, s, dir)
