@@ -101,10 +101,12 @@ var gone = map[string]string{
 // EnvironmentPrefix is before every setting in the environment.
 const EnvironmentPrefix = "HENRO_"
 
-// Load completes the flags that were not given from the environment and the file. An empty path means henro.yaml in the
-// working directory, if there is one. Keys are the settings of any program, since they share one file.
+// Load completes the flags that were not given from the environment and the file. An empty path means the one that the
+// environment names, or henro.yaml in the working directory, if there is one. Keys are the settings of any program,
+// since they share one file.
 func Load(flags *pflag.FlagSet, path string, keys []string) error {
 	k := koanf.New("\x00")
+	path = cmp.Or(path, os.Getenv(variable("config")))
 	name := cmp.Or(path, "henro.yaml")
 	if _, err := os.Stat(name); err == nil || path != "" {
 		if err := k.Load(file.Provider(name), yaml.Parser()); err != nil {
@@ -114,7 +116,8 @@ func Load(flags *pflag.FlagSet, path string, keys []string) error {
 			if instead, went := gone[key]; went {
 				fmt.Fprintf(os.Stderr, "%s: the setting %s is gone: %s\n", name, key, instead)
 			} else if flags.Lookup(key) == nil && !slices.Contains(keys, key) {
-				return Usage("%s: unknown key %q%s", name, key, suggestion(key, append(names(flags), keys...)))
+				return Usage("%s: unknown key %q%s", name, strings.ReplaceAll(key, "\x00", ": "),
+					suggestion(key, append(names(flags), keys...)))
 			}
 		}
 	}
@@ -135,7 +138,7 @@ func Load(flags *pflag.FlagSet, path string, keys []string) error {
 			return
 		}
 		if err := set(f, from.Get(f.Name)); err != nil {
-			failed = Usage("setting %s: %v", f.Name, err)
+			failed = Usage("setting %s of %s: %v", f.Name, source, err)
 		}
 		f.Changed = true // as if it had been given: --partitions, --delay … ask
 		if err := flags.SetAnnotation(f.Name, sourceOf, []string{source}); err != nil {
@@ -172,21 +175,37 @@ func Set(flags *pflag.FlagSet, settings map[string]any) error {
 
 // set gives a flag its value through its own parser; a list replaces what a repeatable flag held.
 func set(f *pflag.Flag, value any) error {
-	if list, ok := value.([]any); ok {
-		words := make([]string, len(list))
-		for i, item := range list {
-			words[i] = fmt.Sprint(item)
-		}
-		value = words
-	}
 	words, isList := value.([]string)
+	if list, ok := value.([]any); ok {
+		isList = true
+		for _, item := range list {
+			word, err := scalar(item)
+			if err != nil {
+				return err
+			}
+			words = append(words, word)
+		}
+	}
 	if !isList {
-		return f.Value.Set(fmt.Sprint(value))
+		word, err := scalar(value)
+		if err == nil {
+			err = wanted(f, word, f.Value.Set(word))
+		}
+		return err
 	}
 	if many, repeatable := f.Value.(pflag.SliceValue); repeatable {
 		return many.Replace(words)
 	}
 	return errors.New("want one value, not a list")
+}
+
+// scalar is one value as it is written.
+func scalar(value any) (string, error) {
+	switch value.(type) {
+	case nil, []any, map[string]any:
+		return "", errors.New("want a value, or a list of values")
+	}
+	return fmt.Sprint(value), nil
 }
 
 func names(flags *pflag.FlagSet) []string {

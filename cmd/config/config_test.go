@@ -45,8 +45,14 @@ func TestFlagBeatsEnvironmentBeatsFileBeatsDefault(t *testing.T) {
 func TestBadInputIsBadUsage(t *testing.T) {
 	for _, c := range []struct{ sentence, text, want string }{
 		{"an unknown key is named, with its neighbour", "dept: 5\n", `did you mean "depth"`},
-		{"a value that does not parse is named", "depth: deep\n", "setting depth"},
+		{"a value that does not parse is named, with what is wanted", "depth: deep\n",
+			`henro.yaml: "deep": want a number`},
+		{"a span without a unit is named", "fetch-timeout: 5\n", `"5": want a span such as 30s`},
 		{"a list for a single value is refused", "depth: [1, 2]\n", "want one value"},
+		{"a key without a value is refused", "depth: 1\nresolve:\n", "resolve of"},
+		{"a list of more than words is refused", "resolve: [a, b: c]\n", "want a value, or a list of values"},
+		{"a setting within another is shown as it stands", "fetch: {timeout: 5s}\n",
+			`"fetch: timeout"; did you mean "fetch-timeout"`},
 		{"a broken file is refused", "depth: [\n", "read the configuration"},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
@@ -60,6 +66,20 @@ func TestBadInputIsBadUsage(t *testing.T) {
 	f, _, _, _ := flags()
 	if err := config.Load(f, filepath.Join(t.TempDir(), "none.yaml"), nil); config.Code(err) != config.ExitUsage {
 		t.Errorf("a missing file that was named: %v", err)
+	}
+}
+
+// The environment names the file too, and is named where its value does not parse.
+func TestTheEnvironmentNamesTheFile(t *testing.T) {
+	f, depth, _, _ := flags()
+	t.Setenv("HENRO_CONFIG", write(t, "depth: 7\n"))
+	if err := config.Load(f, "", nil); err != nil || *depth != 7 {
+		t.Errorf("depth %d, %v", *depth, err)
+	}
+	t.Setenv("HENRO_DEPTH", "")
+	f, _, _, _ = flags()
+	if err := config.Load(f, "", nil); err == nil || !strings.Contains(err.Error(), `HENRO_DEPTH: "": want a number`) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/pflag"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 	"google.golang.org/protobuf/proto"
 
 	"henro/actors/admission"
@@ -479,7 +481,7 @@ func EachLine(flag, name string, stdin io.Reader, take func(line string) error) 
 		defer f.Close()
 		in = f
 	}
-	lines := bufio.NewScanner(in)
+	lines := bufio.NewScanner(transform.NewReader(in, windowsText()))
 	lines.Buffer(nil, 1<<20)
 	for n := 1; lines.Scan(); n++ {
 		line, _, _ := strings.Cut(lines.Text(), " #")
@@ -496,6 +498,10 @@ func EachLine(flag, name string, stdin io.Reader, take func(line string) error) 
 	}
 	return nil
 }
+
+// windowsText reads text as the programs of Windows write it too: a mark before its first letter says that it is UTF-16,
+// or UTF-8.
+func windowsText() transform.Transformer { return unicode.BOMOverride(transform.Nop) }
 
 // ParseSeed reads a seed: a URL, and perhaps depth=N behind it in the place of the depth given.
 func ParseSeed(line string, depth int) (reading.Seed, error) {

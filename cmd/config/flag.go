@@ -32,12 +32,20 @@ func FlagError(cmd *cobra.Command, err error) error {
 			meant = "; it is a setting of each slave: give it to henro-slave"
 		}
 	}
-	if invalid := new(pflag.InvalidValueError); errors.As(err, &invalid) {
-		want := map[string]string{"int": "a number", "uint": "a number", "uint16": "a number", "uint64": "a number",
-			"float64": "a number", "duration": "a span such as 30s or 12h", "bool": "true or false"}
-		if w := want[invalid.GetFlag().Value.Type()]; w != "" {
-			err = fmt.Errorf("--%s %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), w)
-		}
+	if invalid := new(pflag.InvalidValueError); errors.As(err, &invalid) && wants[invalid.GetFlag().Value.Type()] != "" {
+		err = fmt.Errorf("--%s %w", invalid.GetFlag().Name, wanted(invalid.GetFlag(), invalid.GetValue(), err))
 	}
 	return Usage("%v%s; %s --help lists the flags", err, meant, cmd.CommandPath())
+}
+
+// wants are the values that flags take, by their types.
+var wants = map[string]string{"int": "a number", "uint": "a number", "uint16": "a number", "uint64": "a number",
+	"float64": "a number", "duration": "a span such as 30s or 12h", "bool": "true or false"}
+
+// wanted is the error of a value that a flag has refused, if it has: what it takes in place of it.
+func wanted(f *pflag.Flag, value string, err error) error {
+	if want := wants[f.Value.Type()]; err != nil && want != "" {
+		return fmt.Errorf("%q: want %s", value, want)
+	}
+	return err
 }

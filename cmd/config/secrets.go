@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"golang.org/x/net/http/httpguts"
+	"golang.org/x/text/transform"
 
 	"henro/messages"
 	"henro/messages/weburl"
@@ -290,6 +291,9 @@ func readLines(name string) ([]string, error) {
 		return nil, nil
 	}
 	data, err := os.ReadFile(name)
+	if err == nil {
+		data, _, err = transform.Bytes(windowsText(), data)
+	}
 	if err != nil {
 		return nil, err
 	}
