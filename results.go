@@ -16,7 +16,7 @@ import (
 
 var (
 	// ErrNoCrawl is returned by Open for a directory in which there is no crawl.
-	ErrNoCrawl = store.ErrNotFound
+	ErrNoCrawl = store.ErrNoState
 	// ErrNotArchived is returned by Results.Body for a URL that has no capture.
 	ErrNotArchived = captures.ErrNotArchived
 )

@@ -16,7 +16,7 @@ import (
 // and after.
 func Compact(dir string, progress func(done, all int)) (before, after int64, err error) {
 	if !Exists(dir) { // opening for writing would make it
-		return 0, 0, fmt.Errorf("%w: %s", ErrNotFound, dir)
+		return 0, 0, fmt.Errorf("%w: %s", ErrNoState, dir)
 	}
 	s, err := OpenState(dir, DefaultOptions())
 	if err != nil {

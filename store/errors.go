@@ -43,6 +43,9 @@ var (
 	// ErrNotFound is returned when the thing asked for is not in the store.
 	ErrNotFound = errors.New("not found")
 
+	// ErrNoState is returned when there is no state in a directory. It is an ErrNotFound.
+	ErrNoState = fmt.Errorf("%w", ErrNotFound)
+
 	// ErrCorrupt is returned when bytes on disk are not what was written: a failed checksum, a truncated file, a broken
 	// page.
 	ErrCorrupt = errors.New("the state is damaged: run henro check to see what is lost, then restore a backup")

@@ -76,7 +76,7 @@ func OpenState(dir string, o Options) (*State, error) {
 	first := partitionPath(dir, 0)
 	if _, err := os.Stat(first); errors.Is(err, fs.ErrNotExist) {
 		if o.ReadOnly {
-			return nil, fmt.Errorf("open state %s: %w", dir, ErrNotFound)
+			return nil, fmt.Errorf("open state %s: %w", dir, ErrNoState)
 		}
 		if err := createState(dir, o); err != nil {
 			return nil, err

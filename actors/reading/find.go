@@ -48,8 +48,11 @@ func (c *Crawl) Record(raw string) (*PageFound, error) {
 	}
 	disk := c.disk(u.Host())
 	entry, place, err := disk.Pages.Lookup(u.String())
+	if errors.Is(err, store.ErrNotFound) {
+		err = fmt.Errorf("%w; henro why says what the crawl would do with it", err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("page %s: %w", u, err)
+		return nil, err
 	}
 	host, err := disk.Hosts.Get(store.IDOf(u.Host()))
 	if err != nil {
@@ -99,16 +102,18 @@ var livingWords = map[living.Decision]speech.Sentence{
 
 // Host finds the record of a host, given as scheme://name[:port] or as a name, which means https and then http.
 func (c *Crawl) Host(host string) (*HostFound, error) {
-	candidates := []string{strings.TrimSuffix(host, "/")}
+	candidates := []string{host}
 	if !strings.Contains(host, "://") {
 		candidates = []string{"https://" + host, "http://" + host}
 	}
 	for _, name := range candidates {
-		if record, err := c.disk(name).Hosts.Get(store.IDOf(name)); err == nil {
-			return c.host(record)
+		if u, err := weburl.Parse(name); err == nil {
+			if record, err := c.disk(u.Host()).Hosts.Get(store.IDOf(u.Host())); err == nil {
+				return c.host(record)
+			}
 		}
 	}
-	return nil, fmt.Errorf("host %s: %w", host, store.ErrNotFound)
+	return nil, fmt.Errorf("host %s: %w; a port is part of its name, as in example.org:8080", host, store.ErrNotFound)
 }
 
 // host completes the record of a host.

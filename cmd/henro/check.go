@@ -215,7 +215,7 @@ func compact(cmd *cobra.Command, dir string) error {
 
 // lookError gives an error of opening the crawl in a directory its exit code.
 func lookError(dir string, err error) error {
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, store.ErrNoState) || errors.Is(err, fs.ErrNotExist) {
 		return config.Usage("%s holds no crawl: give its directory (%v)", dir, err)
 	}
 	return config.StateError(dir, err)

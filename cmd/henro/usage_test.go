@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -261,6 +263,40 @@ func TestADirectoryInUseIsRefused(t *testing.T) {
 		"--dir", dir, "http://127.0.0.1:1/")
 	if config.Code(err) != config.ExitUsage || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("exit code %d: %v", config.Code(err), err)
+	}
+}
+
+// A crawl that does not know a page or a host is still a crawl, and a host is found as people write it.
+func TestWhatACrawlDoesNotKnowIsSaid(t *testing.T) {
+	dir := t.TempDir()
+	state, err := store.OpenState(filepath.Join(dir, "state"), store.DefaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := store.NewBatch(time.Now())
+	batch.Admit(store.Candidate{URL: "http://xn--wgv71a119e.test:8090/"})
+	_, err = state.Partitions[state.PartitionOf("http://xn--wgv71a119e.test:8090")].Commit(batch)
+	if err := errors.Join(err, state.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		says      string
+		arguments []string
+	}{
+		{"not found; henro why says", []string{"page", "--dir", dir, "http://xn--wgv71a119e.test:8090/a"}},
+		{"not found; a port is part of its name", []string{"host", "--dir", dir, "日本語.test"}},
+		{"not found; a port is part of its name", []string{"revisit", "--dir", dir, "--now", "日本語.test"}},
+		{"", []string{"host", "--dir", dir, "日本語.test:8090"}},
+		{"", []string{"host", "--dir", dir, "HTTP://日本語.test:8090/"}},
+	} {
+		out, err := command(t, c.arguments...)
+		if err == nil && c.says == "" && strings.HasPrefix(out, "http://xn--wgv71a119e.test:8090\n") {
+			continue
+		}
+		if err == nil || c.says == "" || !strings.Contains(err.Error(), c.says) ||
+			config.Code(err) != config.ExitFailed {
+			t.Errorf("%q: %s, %v", c.arguments, out, err)
+		}
 	}
 }
 
