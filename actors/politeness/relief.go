@@ -164,16 +164,6 @@ func (c Cost) FreshShare() float64 {
 // MeanAge returns the mean time since the capture of a page ceased to be current, 0 for those that are.
 func (c Cost) MeanAge() time.Duration { return times(time.Second, c.Age/max(1, c.Pages)) }
 
-// Add adds what another host costs, but for the lag.
-func (c *Cost) Add(other Cost) {
-	c.Load += other.Load
-	c.Captured += other.Captured
-	c.Versions += other.Versions
-	c.Pages += other.Pages
-	c.Fresh += other.Fresh
-	c.Age += other.Age
-}
-
 // group is pages of one estimate, and of one template if these are asked for.
 type group struct {
 	pages                     float64

@@ -48,11 +48,8 @@ func (c *Crawl) Record(raw string) (*PageFound, error) {
 	}
 	disk := c.disk(u.Host())
 	entry, place, err := disk.Pages.Lookup(u.String())
-	if errors.Is(err, store.ErrNotFound) {
-		err = fmt.Errorf("%w; henro why says what the crawl would do with it", err)
-	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; henro why tells more", err)
 	}
 	host, err := disk.Hosts.Get(store.IDOf(u.Host()))
 	if err != nil {

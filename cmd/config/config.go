@@ -106,9 +106,8 @@ const EnvironmentPrefix = "HENRO_"
 // since they share one file.
 func Load(flags *pflag.FlagSet, path string, keys []string) error {
 	k := koanf.New("\x00")
-	path = cmp.Or(path, os.Getenv(variable("config")))
-	name := cmp.Or(path, "henro.yaml")
-	if _, err := os.Stat(name); err == nil || path != "" {
+	name := cmp.Or(path, os.Getenv(variable("config")), "henro.yaml")
+	if _, err := os.Stat(name); err == nil || name != "henro.yaml" {
 		if err := k.Load(file.Provider(name), yaml.Parser()); err != nil {
 			return Usage("read the configuration %s: %v", name, err)
 		}
@@ -179,33 +178,19 @@ func set(f *pflag.Flag, value any) error {
 	if list, ok := value.([]any); ok {
 		isList = true
 		for _, item := range list {
-			word, err := scalar(item)
-			if err != nil {
-				return err
-			}
-			words = append(words, word)
+			words = append(words, fmt.Sprint(item))
 		}
 	}
-	if !isList {
-		word, err := scalar(value)
-		if err == nil {
-			err = wanted(f, word, f.Value.Set(word))
-		}
-		return err
-	}
-	if many, repeatable := f.Value.(pflag.SliceValue); repeatable {
+	many, repeatable := f.Value.(pflag.SliceValue)
+	switch {
+	case value == nil:
+		return errors.New("want a value, or a list of values")
+	case !isList:
+		return wanted(f, fmt.Sprint(value), f.Value.Set(fmt.Sprint(value)))
+	case repeatable:
 		return many.Replace(words)
 	}
 	return errors.New("want one value, not a list")
-}
-
-// scalar is one value as it is written.
-func scalar(value any) (string, error) {
-	switch value.(type) {
-	case nil, []any, map[string]any:
-		return "", errors.New("want a value, or a list of values")
-	}
-	return fmt.Sprint(value), nil
 }
 
 func names(flags *pflag.FlagSet) []string {

@@ -481,7 +481,8 @@ func EachLine(flag, name string, stdin io.Reader, take func(line string) error) 
 		defer f.Close()
 		in = f
 	}
-	lines := bufio.NewScanner(transform.NewReader(in, windowsText()))
+	// Programs of Windows put a mark before the first letter, which says that the text is UTF-16, or UTF-8.
+	lines := bufio.NewScanner(transform.NewReader(in, unicode.BOMOverride(transform.Nop)))
 	lines.Buffer(nil, 1<<20)
 	for n := 1; lines.Scan(); n++ {
 		line, _, _ := strings.Cut(lines.Text(), " #")
@@ -498,10 +499,6 @@ func EachLine(flag, name string, stdin io.Reader, take func(line string) error) 
 	}
 	return nil
 }
-
-// windowsText reads text as the programs of Windows write it too: a mark before its first letter says that it is UTF-16,
-// or UTF-8.
-func windowsText() transform.Transformer { return unicode.BOMOverride(transform.Nop) }
 
 // ParseSeed reads a seed: a URL, and perhaps depth=N behind it in the place of the depth given.
 func ParseSeed(line string, depth int) (reading.Seed, error) {

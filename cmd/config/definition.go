@@ -29,7 +29,7 @@ const kept = "crawl.json"
 func (c *Crawl) Define(flags *pflag.FlagSet, follow bool, say func(line string)) error {
 	d, err := reading.ReadDefinition(c.Dir)
 	if err != nil {
-		return err
+		return Usage("%v", err)
 	}
 	for name := range d.Given {
 		if instead, went := gone[name]; went {

@@ -32,8 +32,10 @@ func FlagError(cmd *cobra.Command, err error) error {
 			meant = "; it is a setting of each slave: give it to henro-slave"
 		}
 	}
-	if invalid := new(pflag.InvalidValueError); errors.As(err, &invalid) && wants[invalid.GetFlag().Value.Type()] != "" {
-		err = fmt.Errorf("--%s %w", invalid.GetFlag().Name, wanted(invalid.GetFlag(), invalid.GetValue(), err))
+	if invalid := new(pflag.InvalidValueError); errors.As(err, &invalid) {
+		if f := invalid.GetFlag(); wants[f.Value.Type()] != "" {
+			err = fmt.Errorf("--%s %w", f.Name, wanted(f, invalid.GetValue(), err))
+		}
 	}
 	return Usage("%v%s; %s --help lists the flags", err, meant, cmd.CommandPath())
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/pflag"
 	"golang.org/x/net/http/httpguts"
-	"golang.org/x/text/transform"
 
 	"henro/messages"
 	"henro/messages/weburl"
@@ -291,9 +290,6 @@ func readLines(name string) ([]string, error) {
 		return nil, nil
 	}
 	data, err := os.ReadFile(name)
-	if err == nil {
-		data, _, err = transform.Bytes(windowsText(), data)
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -283,7 +283,7 @@ func newBackupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "backup FILE", Short: "Copy the state to a tar file, also while the crawl runs",
 		Long: "Copy the state, as of one moment, to a tar file. Unpacked into the state folder of an empty " +
-			"directory it is a crawl to resume.",
+			"directory, with a copy of crawl.json beside that folder, it is a crawl to resume.",
 		Example: "  henro backup --dir crawl state.tar",
 		Args:    config.Takes(1, 1, "to which file? henro backup --dir crawl state.tar"),
 		RunE: func(cmd *cobra.Command, arguments []string) error {

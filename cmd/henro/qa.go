@@ -45,7 +45,7 @@ after another; it has a profile of its own and ends with the command. The state 
 			}
 			info, err := os.Stat(arguments[0])
 			isPackage := err == nil && info.Mode().IsRegular()
-			to = cmp.Or(to, qaFolder(beside(arguments[0]), isPackage))
+			to = cmp.Or(to, beside(arguments[0])+map[bool]string{true: ".qa", false: "/qa"}[isPackage])
 			browser, err := qa.FindBrowser()
 			if err != nil {
 				return config.Usage("%v; henro missing says from the state of a crawl what its pages lack", err)
@@ -89,14 +89,6 @@ after another; it has a profile of its own and ends with the command. The state 
 	f.StringArrayVar(&resolve, "resolve", nil, "where a name lives, as in the crawl: `HOST:PORT:ADDR` (repeatable)")
 	log.Register(f)
 	return cmd
-}
-
-// qaFolder is where the report goes if nothing else is said.
-func qaFolder(from string, isPackage bool) string {
-	if isPackage {
-		return from + ".qa"
-	}
-	return filepath.Join(from, "qa")
 }
 
 // maxCauses bounds the URLs whose causes are looked for.

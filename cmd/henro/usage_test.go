@@ -283,7 +283,7 @@ func TestWhatACrawlDoesNotKnowIsSaid(t *testing.T) {
 		says      string
 		arguments []string
 	}{
-		{"not found; henro why says", []string{"page", "--dir", dir, "http://xn--wgv71a119e.test:8090/a"}},
+		{"not found; henro why tells more", []string{"page", "--dir", dir, "http://xn--wgv71a119e.test:8090/a"}},
 		{"not found; a port is part of its name", []string{"host", "--dir", dir, "日本語.test"}},
 		{"not found; a port is part of its name", []string{"revisit", "--dir", dir, "--now", "日本語.test"}},
 		{"", []string{"host", "--dir", dir, "日本語.test:8090"}},
