@@ -15,15 +15,14 @@ const reached = (w) => {
   return far.get(w);
 };
 const speak = (w) => {
-  const {parent, postMessage} = w, as = (own, name, to) => {
+  const {parent} = w, near = parent !== w && reached(parent) === parent, as = (own, name, to) => {
     const {get, ...more} = Object.getOwnPropertyDescriptor(own, name);
     Object.defineProperty(own, name, {...more, get() { return to(get.call(this)); }});
   };
-  w.postMessage = (...given) => postMessage.apply(w, leadTo(given));
   w.parent = reached(parent);
   as(w.MessageEvent.prototype, "source", reached);
   as(w.MessageEvent.prototype, "origin", (from) => from === w.origin ? from : was(from));
-  as(w.Document.prototype, "referrer", was);
+  as(w.Document.prototype, "referrer", (from) => near ? from : was(from));
   const cookies = new Map();
   Object.defineProperty(w.Document.prototype, "cookie", {configurable: true, enumerable: true, get: () => Array.from(cookies.values()).join("; "), set(text) {
     const [pair, ...more] = String(text).split(";").map((part) => part.trim()), ends = more.map((part) => /^(?:max-age=(-?\d+)|expires=(.+))$/i.exec(part)).filter(Boolean);
