@@ -212,16 +212,20 @@ func (p *Parser) shown(m *parse, base weburl.URL, set *messages.LinkSet) {
 	v.Title = p.document.Title
 	p.words(m)
 	p.resolve(base, p.document.Links, set, "utf-8")
-	for _, link := range r.Links { // also of shadow roots
-		if to, err := weburl.Parse(link); err == nil {
-			p.add(set, to, outlink.Anchor, 0, "")
+	follow := func(links []string) {
+		for _, link := range links {
+			if to, err := weburl.Parse(link); err == nil {
+				p.add(set, to, outlink.Anchor, 0, "")
+			}
 		}
 	}
+	follow(r.Links) // also of shadow roots
 	for i := len(sample.Static); i < len(set.Urls); i++ {
 		if outlink.Kind(set.Kinds[i]).Navigates() {
 			sample.NewLinks++
 		}
 	}
+	follow(r.Menus) // mostly the same on all pages: they are no reason to show each
 	for i := range r.Asked {
 		asked := &r.Asked[i]
 		to, kind, err := wanted.URL(&asked.Request)

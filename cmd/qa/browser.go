@@ -18,7 +18,6 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	cdppage "github.com/chromedp/cdproto/page"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"henro/slave/browser"
@@ -204,13 +203,13 @@ func (b *Browser) look(ctx context.Context, v View) (s *Sight, err error) {
 	if err := chromedp.Listen(tab, l.note); err != nil {
 		return nil, err
 	}
-	err = chromedp.Do(tab, send(network.Enable, network.EnableParams{}),
-		send(network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true}),
-		send(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+	err = chromedp.Do(tab, browser.Send(network.Enable, network.EnableParams{}),
+		browser.Send(network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true}),
+		browser.Send(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 			Width: v.Width + around.width, Height: v.Height + around.height, DeviceScaleFactor: 1}),
-		send(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		browser.Send(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 			{Name: "prefers-reduced-motion", Value: "reduce"}, {Name: "prefers-color-scheme", Value: "light"}}}),
-		send(cdppage.AddScriptToEvaluateOnNewDocument,
+		browser.Send(cdppage.AddScriptToEvaluateOnNewDocument,
 			cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: v.First}),
 		chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 			opened, err := cdp.Call(ctx, t, cdppage.Navigate, cdppage.NavigateParams{URL: v.Address})
@@ -230,7 +229,7 @@ func (b *Browser) look(ctx context.Context, v View) (s *Sight, err error) {
 					return err
 				}
 			}
-			if s.Text, err = text(ctx, t, frame); err != nil {
+			if s.Text, err = text(ctx, frame); err != nil {
 				return err
 			}
 			picture, err := cdp.Call(ctx, t, cdppage.CaptureScreenshot, cdppage.CaptureScreenshotParams{Clip: clip})
@@ -241,14 +240,6 @@ func (b *Browser) look(ctx context.Context, v View) (s *Sight, err error) {
 	defer l.mu.Unlock()
 	s.Requests = l.requests
 	return s, err
-}
-
-// send makes a step of a command whose answer does not matter.
-func send[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
-	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, c, params)
-		return err
-	})
 }
 
 func origin(address string) string {
@@ -269,7 +260,9 @@ func settle(ctx context.Context, t *chromedp.Target, l *log, wanted func(string)
 				return "", err
 			}
 			if frame = find(tree.FrameTree, wanted); frame != "" {
-				return frame, nil
+				if err := browser.Still(ctx, frame); err != nil || l.isQuiet() || time.Since(since) > maxBusy {
+					return frame, err
+				}
 			}
 			if time.Since(since) > 2*maxBusy {
 				return "", ErrNoFrame
@@ -317,25 +310,17 @@ func (b *Browser) fit(ctx context.Context, t *chromedp.Target, v View, frame cdp
 	return errUnfit
 }
 
-// text is the visible text of a frame, read in an isolated world, which no script of the page can change.
-func text(ctx context.Context, t *chromedp.Target, frame cdp.FrameID) (string, error) {
-	world, err := cdp.Call(ctx, t, cdppage.CreateIsolatedWorld, cdppage.CreateIsolatedWorldParams{FrameID: frame})
-	if err != nil {
-		return "", err
-	}
+// text is the visible text of a frame.
+func text(ctx context.Context, frame cdp.FrameID) (s string, err error) {
 	const visible = `document.fonts.ready.then(() => new Promise(requestAnimationFrame)).then(() =>
 		(document.body ? document.body.innerText : document.documentElement.textContent))`
-	found, err := cdp.Call(ctx, t, runtime.Evaluate, runtime.EvaluateParams{Expression: visible,
-		ContextID: world.ExecutionContextID, AwaitPromise: new(true), ReturnByValue: new(true)})
+	found, err := browser.In(ctx, frame, visible)
 	if err != nil {
 		return "", err
 	}
-	if found.ExceptionDetails != nil {
-		return "", &chromedp.ExceptionError{ExceptionDetails: found.ExceptionDetails}
-	}
-	if len(found.Result.Value) > maxText {
+	if len(found) > maxText {
 		return "", fmt.Errorf("its text has more than %d bytes", maxText)
 	}
-	var s string
-	return s, json.Unmarshal(found.Result.Value, &s)
+	err = json.Unmarshal(found, &s)
+	return s, err
 }

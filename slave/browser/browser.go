@@ -82,6 +82,7 @@ type Rendering struct {
 	Title, Text           string
 	Asked                 []Asked      // in the order of their answers
 	Links                 []string     // of the DOM with open shadow roots, and where popups and scripts would have led
+	Menus                 []string     // where links lead that are there only while a menu of the page is open
 	Tried                 living.Tried // what cannot be replayed: here Sockets alone are counted
 	Errors                int          // of scripts that nobody caught
 	Rested                bool         // nothing new was asked for during 500 ms, before the time was over

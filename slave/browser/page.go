@@ -37,6 +37,8 @@ var (
 	behave string
 	//go:embed look.js
 	look string
+	//go:embed menus.js
+	menus string
 )
 
 // tab is the page in Chromium.
@@ -57,7 +59,7 @@ func (c *chromium) render(caller context.Context, p Page, source Source) (r *Ren
 	v := newVisit(ctx, c.o, source)
 	c.proxy.visiting.Store(v)
 	defer c.proxy.visiting.Store(nil)
-	limit := time.AfterFunc(c.o.Timeout+5*lookWithin, func() { fail(errHung) })
+	limit := time.AfterFunc(c.o.Timeout+6*lookWithin, func() { fail(errHung) })
 	defer limit.Stop()
 	defer c.watch(fail)()
 
@@ -98,6 +100,7 @@ func (c *chromium) render(caller context.Context, p Page, source Source) (r *Ren
 	r.Links = slices.Compact(r.Links)
 	v.mu.Unlock()
 	t.narrow(r)
+	t.menus(r)
 	r.Rested, r.Took = rested, time.Since(began)
 	return r, nil
 }
@@ -130,12 +133,11 @@ func (t *tab) open(url string) error {
 	of := chromedp.FromContext(t.ctx)
 	t.frame = cdp.FrameID(of.Target.TargetID)
 	err := chromedp.Do(t.ctx,
-		send(cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{
+		Send(cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{
 			Source: first + living.Random}),
-		send(network.SetBypassServiceWorker, network.SetBypassServiceWorkerParams{Bypass: true}),
-		send(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height,
-			DeviceScaleFactor: 1}),
-		send(fetch.Enable, fetch.EnableParams{HandleAuthRequests: new(true), Patterns: []*fetch.RequestPattern{
+		Send(network.SetBypassServiceWorker, network.SetBypassServiceWorkerParams{Bypass: true}),
+		Send(emulation.SetDeviceMetricsOverride, wide()),
+		Send(fetch.Enable, fetch.EnableParams{HandleAuthRequests: new(true), Patterns: []*fetch.RequestPattern{
 			{URLPattern: "*", ResourceType: network.ResourceTypeDocument}}}))
 	if err == nil {
 		_, err = chromedp.CallBrowser(t.ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
@@ -158,8 +160,8 @@ func (t *tab) open(url string) error {
 	return nil
 }
 
-// send makes a step of a command whose answer does not matter.
-func send[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
+// Send makes a step of a command whose answer does not matter.
+func Send[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, c, params)
 		return err
@@ -242,18 +244,33 @@ func (t *tab) rest(deadline time.Time) bool {
 func (t *tab) behave(users string, within time.Duration) {
 	ctx, cancel := context.WithTimeout(t.ctx, within)
 	defer cancel()
-	if world, err := t.world(ctx); err == nil {
-		_, _ = evaluate(ctx, fmt.Sprintf("(%s)(%d)", behave, within.Milliseconds()*3/4), world)
-	}
+	_, _ = In(ctx, t.frame, fmt.Sprintf("(%s)(%d)", behave, within.Milliseconds()*3/4))
 	if users != "" {
 		_, _ = evaluate(ctx, "(async () => {"+users+"\n})()", 0)
 	}
 }
 
-// world is where our scripts run, which those of the page cannot reach.
-func (t *tab) world(ctx context.Context) (runtime.ExecutionContextID, error) {
-	world, err := chromedp.Call(ctx, cdppage.CreateIsolatedWorld, cdppage.CreateIsolatedWorldParams{FrameID: t.frame})
-	return world.ExecutionContextID, err
+// In runs a script of ours in a frame, where those of the page cannot reach it, and returns what it promises, in JSON.
+func In(ctx context.Context, frame cdp.FrameID, script string) ([]byte, error) {
+	world, err := chromedp.Call(ctx, cdppage.CreateIsolatedWorld, cdppage.CreateIsolatedWorldParams{FrameID: frame})
+	if err != nil {
+		return nil, err
+	}
+	return evaluate(ctx, script, world.ExecutionContextID)
+}
+
+// Still waits until scripts have nothing to do in a frame and change nothing: where others take the processor they may
+// begin long after the last request.
+func Still(ctx context.Context, frame cdp.FrameID) error {
+	const rests = `new Promise((done) => {
+		const end = performance.now() + 5000, rest = () => requestIdleCallback(done, {timeout: 1000});
+		let timer;
+		const wait = () => { clearTimeout(timer); timer = setTimeout(rest, performance.now() < end ? 250 : 0); };
+		new MutationObserver(wait).observe(document, {subtree: true, childList: true, characterData: true});
+		wait();
+	})`
+	_, err := In(ctx, frame, rests)
+	return err
 }
 
 func evaluate(ctx context.Context, script string, world runtime.ExecutionContextID) ([]byte, error) {
@@ -273,11 +290,7 @@ func (t *tab) look(most int) (*Rendering, error) {
 	read := func() ([]byte, error) {
 		ctx, cancel := context.WithTimeout(t.ctx, lookWithin)
 		defer cancel()
-		world, err := t.world(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return evaluate(ctx, fmt.Sprintf("(%s)(%d)", look, most), world)
+		return In(ctx, t.frame, fmt.Sprintf("(%s)(%d)", look, most))
 	}
 	value, err := read()
 	if errors.Is(err, context.DeadlineExceeded) && t.ctx.Err() == nil {
@@ -338,4 +351,23 @@ func (t *tab) narrow(r *Rendering) {
 	if err == nil {
 		r.Narrow = view.Data
 	}
+}
+
+// menus takes where the links of closed menus lead, once all else was seen: what a page asks for as they open finds no
+// answer. It may fail.
+func (t *tab) menus(r *Rendering) {
+	ctx, cancel := context.WithTimeout(t.ctx, lookWithin)
+	defer cancel()
+	_, _ = chromedp.Call(ctx, emulation.SetDeviceMetricsOverride, wide())
+	value, err := In(ctx, t.frame, fmt.Sprintf("(%s)(%d)", menus, lookWithin.Milliseconds()*3/4))
+	if err != nil { // a script of the page may go on for ever
+		later(t, runtime.TerminateExecution, cdp.Empty{})
+		return
+	}
+	_ = json.Unmarshal(value, &r.Menus)
+}
+
+// wide is the window in which a page is seen first.
+func wide() emulation.SetDeviceMetricsOverrideParams {
+	return emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1}
 }

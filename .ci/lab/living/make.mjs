@@ -485,7 +485,7 @@ for (const range of ['bytes=0-49', 'bytes=50-199', 'bytes=200-', 'bytes=-30']) {
 		site(name, ['/', ...count(many).map((n) => `/page/${n}.html`)])
 	},
 
-	frames() { // a page and a frame of another origin speak by messages, and hear nobody else
+	frames() { // a page, a frame of another origin and one of its own speak by messages, and hear nobody else
 		const name = 'frames', many = 6
 		for (const n of count(many)) {
 			const inner = html('<title>frame</title>', `<p>waits</p><script>
@@ -497,8 +497,21 @@ addEventListener('message', (e) => {
 parent.postMessage('ready', '*')
 </script>`)
 			put(path.join(out, `api/frame/${n}.html`), inner)
+			put(path.join(out, `${name}/frame/${n}.html`), html('<title>own</title>', `<p>waits</p><script>
+addEventListener('message', (e) => {
+	if (e.source === parent && e.origin === location.origin) document.querySelector('p').textContent = e.data
+})
+parent.postMessage('own', new URL(document.referrer).origin)
+</script>`))
 			const text = html(`<title>${title(name, n)}</title><style>${style}</style>`, `<h1>${title(name, n)}</h1><iframe></iframe><p></p>
-<a href="/page/${(n + 1) % many}.html">next</a><script>
+<a href="/page/${(n + 1) % many}.html">next</a><iframe id="own"></iframe><script>
+const own = document.querySelector('#own')
+addEventListener('message', (e) => {
+	if (e.source !== own.contentWindow || e.data !== 'own') return
+	e.source.postMessage('${sentence(random(seedOf(name, n) + 3))}', e.origin)
+	document.querySelector('h1').append(' ${word(random(seedOf(name, n) + 2))}')
+})
+own.src = '/frame/${n}.html'
 const api = 'http://api.living.test:${port}', frame = document.querySelector('iframe')
 addEventListener('message', (e) => {
 	if (e.origin !== api || e.source !== frame.contentWindow) return
@@ -512,6 +525,29 @@ frame.src = api + '/frame/${n}.html'
 		}
 		site(name, ['/', ...count(many).map((n) => `/page/${n}.html`)])
 		theAPI(name)
+	},
+
+	closed() { // links that are there only while their group of a menu is open
+		const name = 'closed', root = path.join(out, name), many = 6
+		put(path.join(root, 'menu.js'), `const nav = document.querySelector('nav')
+const group = (label, open) => {
+	const button = Object.assign(document.createElement('button'), { textContent: label, ariaExpanded: 'false' })
+	const list = document.createElement('div')
+	button.onclick = () => {
+		button.ariaExpanded = String(button.ariaExpanded === 'false')
+		list.replaceChildren(...(button.ariaExpanded === 'true' ? open() : []))
+	}
+	return [button, list]
+}
+const link = (n) => Object.assign(document.createElement('a'), { href: '/page/' + n + '.html', textContent: n })
+nav.append(...group('first', () => [link(1), link(2)]), ...group('second', () => [link(3), ...group('inner', () => [link(4), link(5)])]))`)
+		for (const n of count(many)) {
+			const text = html(`<title>${title(name, n)}</title><style>${style}</style>`, `<nav></nav><h1>${title(name, n)}</h1>
+<p>${paragraphs(name, n).join('</p><p>')}</p><script src="/menu.js"></script>`)
+			put(path.join(root, `page/${n}.html`), text)
+			if (n === 0) put(path.join(root, 'index.html'), text)
+		}
+		site(name, ['/', ...count(many).slice(1).map((n) => `/page/${n}.html`)])
 	},
 
 	manual: () => plain('manual', 24, ''),

@@ -116,7 +116,8 @@ func site(more map[string]string) browser.Source {
 
 var files = map[string]string{
 	"https://a.example/": `<!doctype html><html lang=en><title>before</title><div id=app></div><x-card></x-card>
-<details><summary>more</summary>folded words</details><button type=button id=b>Load more</button>
+<details><summary>more</summary>folded words</details><nav><button id=m aria-expanded=false>menu</button></nav>
+<button type=button id=b>Load more</button>
 <script type=module src=/app.js></script>`,
 	"https://a.example/app.js": `document.title = "after";
 const data = await (await fetch("/data.json")).json();
@@ -125,6 +126,11 @@ customElements.define("x-card", class extends HTMLElement { connectedCallback() 
 	this.attachShadow({mode: "open"}).innerHTML = "<p>shaded words</p><a href='/shade'>s</a>"; } });
 document.getElementById("b").onclick = () => { const p = document.createElement("p"); p.textContent = "loaded words";
 	document.body.append(p); document.getElementById("b").remove(); };
+const open = (id, then) => { const e = document.getElementById(id);
+	e.onclick = () => { e.ariaExpanded = "true"; then((html) => e.insertAdjacentHTML("afterend", html)); }; };
+open("m", (add) => { add("<button id=n aria-expanded=false>more</button>");
+	open("n", (add) => { add("<a href=/menu>closed words</a>"); history.pushState(null, "", "/led");
+		fetch("/late.json"); }); });
 fetch("https://b.example/api.json", {method: "POST", headers: {"X-A": "1"}, body: "q=1"}).then(r => r.json()).then(j =>
 	document.body.append(j.word));
 new Image().src = "/missing.png";
@@ -164,6 +170,10 @@ func (t *trial) ordinary() error {
 	for _, link := range []string{"https://a.example/deep", "https://a.example/shade", "https://a.example/away"} {
 		expect(slices.Contains(r.Links, link), "no link "+link)
 	}
+	for _, link := range []string{"https://a.example/menu", "https://a.example/led"} {
+		expect(slices.Contains(r.Menus, link), "no link of a menu "+link)
+	}
+	expect(!strings.Contains(r.Text, "closed words"), "a menu was opened before the page was read")
 	kinds := map[string]string{}
 	for _, a := range r.Asked {
 		kinds[a.Method+" "+a.URL] = fmt.Sprint(a.Kind, " ", a.Answered)
