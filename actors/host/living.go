@@ -22,11 +22,14 @@ func (r *livingFeature) Restore(note []byte) error {
 	return r.known.UnmarshalBinary(note)
 }
 
-// Saw learns from a page whose scripts were run. What a slave says and cannot be read teaches nothing.
+// Saw learns from a page whose scripts were run, and from what rules have named, whether it is there. What a slave says
+// and cannot be read teaches nothing.
 func (r *livingFeature) Saw(v *Visit) {
-	var found living.Finding
-	if len(v.Fact.Finding) > 0 && found.UnmarshalBinary(v.Fact.Finding) == nil {
-		r.known.Learn(v.Page.URL, &found)
+	if found := new(living.Finding); len(v.Fact.Finding) > 0 && found.UnmarshalBinary(v.Fact.Finding) == nil {
+		r.known.Learn(v.Page.URL, found)
+	}
+	if v.First && v.Page.Flags.Embedded() > 0 {
+		r.known.Answered(v.Page.URL, v.Fact.Status)
 	}
 }
 

@@ -348,6 +348,16 @@ func (h *Host) rules(url string) []string {
 	return h.planOf(k).rules
 }
 
+// Answered takes how a host answered a URL that is part of pages.
+func (h *Host) Answered(url string, status uint32) {
+	switch status {
+	case 200:
+		h.Found(url)
+	case 404, 410:
+		h.Missed(url)
+	}
+}
+
 // Missed says that a URL which Expand named is not there. A rule of which this is said four times, and nothing else in
 // between, is dropped.
 func (h *Host) Missed(url string) {
@@ -368,6 +378,9 @@ func (h *Host) Missed(url string) {
 
 // Found says that a URL which Expand named is there.
 func (h *Host) Found(url string) {
+	if len(h.missed) == 0 {
+		return
+	}
 	for rule := range h.naming(url) {
 		h.changed = h.changed || h.missed[rule] > 0
 		delete(h.missed, rule)

@@ -243,6 +243,36 @@ func TestARuleLearntByOneSlaveIsUsedByAnother(t *testing.T) {
 	})
 }
 
+// A rule that held for the pages that were shown, and names what others do not have, is dropped.
+func TestARuleOfWhatIsNotThereIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pages := map[string]string{"/app.js": "Content-Type: text/javascript\n\nx()"}
+		for i := range 60 {
+			of := ""
+			if i < 20 {
+				of = fmt.Sprintf("http://a.example/api/%d.json", i)
+				pages[fmt.Sprintf("/api/%d.json", i)] = "Content-Type: application/json\n\nwords"
+			}
+			pages[fmt.Sprintf("/item/%d", i)] = fmt.Sprintf(`<a href=/item/%d>next</a><div id=root></div>
+				<script src=/app.js></script><p data-fetch="%s">`, i+1, of)
+		}
+		s := &shower{shown: map[string]int{}}
+		site := &crawltest.Site{Seed: "http://a.example/item/0", Answer: crawltest.Pages(pages),
+			Adjust: func(o *slave.Options) { o.Shows = s }}
+		site.Crawl(t, t.TempDir(), func(o *master.Options) {
+			o.Fetch.Browser = "auto"
+			o.Hosts.Admission.Requisites = outlink.AllClasses
+		})
+		missed := 0
+		for i := 20; i < 60; i++ {
+			missed += site.Asked[fmt.Sprintf("/api/%d.json", i)]
+		}
+		if site.Asked["/api/19.json"] != 1 || missed == 0 || missed > 20 {
+			t.Errorf("%d of 40 were asked for that are not there: %v", missed, site.Asked)
+		}
+	})
+}
+
 // A crawl that has all the pages it may have shows those that it has fetched before it ends, and fetches no more.
 func TestALimitOfPagesLeavesNoPageAwaitingItsScripts(t *testing.T) {
 	for _, limit := range []uint64{1, 4, 5} {
