@@ -70,10 +70,12 @@ print("\n".join(sorted({json.loads(line[line.index(" {"):])["url"] for line in o
 URLS
 	awk -F'\t' 'NR==FNR { of[$1] = $2; next } { for (name in of) sub("//" name ":", "//" of[name] ":"); print }' \
 		"$dir/sites/hosts.tsv" "$dir/$what.seeds" >"$dir/$what.addresses"
-	for _ in $(seq "$rounds"); do
+	before() { [ -z "${BEFORE:-}" ] || measure before bash -c 'flags=($flags_text); crawl "$BEFORE"'; }
+	for round in $(seq "$rounds"); do
 		measure loop "$dir/bin/loop" -urls "$dir/$what.urls" "$dir/sites"
+		((round % 2)) || before # who is second is mostly faster
 		measure henro bash -c 'flags=($flags_text); crawl "$dir/bin"'
-		[ -z "${BEFORE:-}" ] || measure before bash -c 'flags=($flags_text); crawl "$BEFORE"'
+		((round % 2 == 0)) || before
 		measure wget bash -c mirror
 	done
 	python3 "$lab/measure.py" medians "$tsv"

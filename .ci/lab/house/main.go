@@ -123,7 +123,7 @@ var rooms = map[string]int{
 	"slave/render/lacks":   34,
 	"slave/render/lenders": 178,
 	"slave/render/spoken":  86,
-	"slave/render/wanted":  83,
+	"slave/render/wanted":  85,
 	"slave/walls":          711,
 	"slave/walls/alike":    121,
 	"store/proof":          2_322,
