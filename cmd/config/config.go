@@ -106,8 +106,9 @@ const EnvironmentPrefix = "HENRO_"
 // since they share one file.
 func Load(flags *pflag.FlagSet, path string, keys []string) error {
 	k := koanf.New("\x00")
-	name := cmp.Or(path, os.Getenv(variable("config")), "henro.yaml")
-	if _, err := os.Stat(name); err == nil || name != "henro.yaml" {
+	path = cmp.Or(path, os.Getenv(variable("config")))
+	name := cmp.Or(path, "henro.yaml")
+	if _, err := os.Stat(name); err == nil || path != "" {
 		if err := k.Load(file.Provider(name), yaml.Parser()); err != nil {
 			return Usage("read the configuration %s: %v", name, err)
 		}

@@ -21,3 +21,15 @@ func TestABrowserThatIsNamedIsThere(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A file that was named is there, also by the name that is looked for where none was.
+func TestAFileThatWasNamedIsThere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	if err := config.Load(flags, "", nil); err != nil {
+		t.Error(err)
+	}
+	if err := config.Load(flags, "henro.yaml", nil); err == nil || config.Code(err) != 2 {
+		t.Error(err)
+	}
+}
