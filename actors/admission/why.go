@@ -101,11 +101,11 @@ func (q *Question) robots() Finding {
 		f.Reason, f.Says = Robots, speech.Say("robots.txt does not answer, which forbids everything for now")
 	case !q.Allowed(q.URL.String()):
 		f.Reason, f.Says = Robots, speech.Say("robots.txt forbids it")
-	case len(q.Robots.Usage(q.URL.RequestURI())) > 0:
-		f.Says = speech.Say("allowed; of its use its host says: %s",
-			strings.Join(q.Robots.Usage(q.URL.RequestURI()), "; "))
 	default:
 		f.Says = speech.Say("allowed")
+		if use := q.Robots.Usage(q.URL.RequestURI()); len(use) > 0 {
+			f.Says = speech.Say("allowed; of its use its host says: %s", strings.Join(use, "; "))
+		}
 	}
 	return f
 }

@@ -52,10 +52,9 @@ type Options struct {
 	Patience time.Duration
 	// pages of one host that are visited at most, the rest is given up; 0 is no limit, and a crawl that visits known
 	// pages again has none. A million: what holds where every other rule against traps fails
-	MaxPages    uint64
-	MaxAwake    int           // Host actors alive
-	RestAfter   time.Duration // an idle Host goes to rest after this
-	RobotsAgent string        // product token in robots.txt
+	MaxPages  uint64
+	MaxAwake  int           // Host actors alive
+	RestAfter time.Duration // an idle Host goes to rest after this
 }
 
 // DefaultOptions fit an ordinary crawl.
@@ -66,7 +65,7 @@ func DefaultOptions() Options {
 		LeaseSpan: 30 * time.Second, PageBudget: 4000, TaskBudget: 500, KnownBudget: 8000, Follow: true,
 		LookAhead: time.Second,
 		Retries:   3, RetryWait: time.Minute, Patience: 2 * time.Hour, MaxPages: 1_000_000,
-		MaxAwake: 50_000, RestAfter: 30 * time.Second, RobotsAgent: "henro",
+		MaxAwake: 50_000, RestAfter: 30 * time.Second,
 	}
 }
 

@@ -293,13 +293,13 @@ func TestARuleThatMissesIsDropped(t *testing.T) {
 	expand := func() string { return fmt.Sprint(h.Expand(item+"7.html", nil)) }
 	first := expand()
 	for range missesMost - 1 {
-		h.Missed(host + "/x/7.html")
+		h.Answered(host+"/x/7.html", 404)
 	}
-	h.Found(host + "/x/7.html")
+	h.Answered(host+"/x/7.html", 200)
 	for range missesMost - 1 {
-		h.Missed(host + "/x/7.html")
+		h.Answered(host+"/x/7.html", 404)
 	}
-	h.Missed(host + "/y")
+	h.Answered(host+"/y", 404)
 	if got := expand(); got != first || first != "["+host+"/x/7.html]" {
 		t.Errorf("%s, then %s", first, got)
 	}
@@ -308,7 +308,7 @@ func TestARuleThatMissesIsDropped(t *testing.T) {
 	if err := h.UnmarshalBinary(b); err != nil {
 		t.Fatal(err)
 	}
-	h.Missed(host + "/x/7.html")
+	h.Answered(host+"/x/7.html", 404)
 	if got := expand(); got != "["+host+"/x/7.json]" || !h.Changed() {
 		t.Errorf("%s after it was missed %d times", got, missesMost)
 	}
@@ -398,7 +398,7 @@ func TestBounds(t *testing.T) {
 			t.Fatalf("%d bytes, %v", len(b), err)
 		}
 		h.Learn(fmt.Sprintf("%s/%c%c/%d/", host, 'a'+i%26, 'a'+i/26, i), &f)
-		h.Missed(host + fmt.Sprint("/", i))
+		h.Answered(host+fmt.Sprint("/", i), 404)
 	}
 	b, err := h.MarshalBinary()
 	if err != nil || len(b) > hostBytes || len(b) < hostBytes/2 {

@@ -63,8 +63,8 @@ func FuzzHostUnmarshal(f *testing.F) {
 		}
 		h.Decide(url, true, true)
 		checkURLs(t, h.Expand(url, []byte(`<a href="/x">`)))
-		h.Missed(url)
-		h.Found(url)
+		h.Answered(url, 404)
+		h.Answered(url, 200)
 		h.Templates()
 		h.Learn(url, &Finding{asks: [][]string{{"/x"}}})
 		kept, err := h.MarshalBinary()

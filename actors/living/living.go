@@ -348,43 +348,35 @@ func (h *Host) rules(url string) []string {
 	return h.planOf(k).rules
 }
 
-// Answered takes how a host answered a URL that is part of pages.
+// Answered takes how a host answered a URL that is part of pages. A rule that may have named it is dropped once four
+// such URLs in a row were not there.
 func (h *Host) Answered(url string, status uint32) {
-	switch status {
-	case 200:
-		h.Found(url)
-	case 404, 410:
-		h.Missed(url)
+	switch {
+	case status == 404 || status == 410:
+		for rule := range h.naming(url) {
+			h.miss(rule)
+		}
+	case status == 200 && len(h.missed) > 0:
+		for rule := range h.naming(url) {
+			h.changed = h.changed || h.missed[rule] > 0
+			delete(h.missed, rule)
+		}
 	}
 }
 
-// Missed says that a URL which Expand named is not there. A rule of which this is said four times, and nothing else in
-// between, is dropped.
-func (h *Host) Missed(url string) {
-	for rule := range h.naming(url) {
-		if h.missed == nil || len(h.missed) >= missedMost {
-			h.missed = map[string]uint8{}
-		}
-		h.changed = true
-		if h.missed[rule]++; h.missed[rule] < missesMost {
-			continue
-		}
-		delete(h.missed, rule)
-		h.dropped = append(h.dropped, rule)
-		h.dropped = h.dropped[max(0, len(h.dropped)-droppedMost):]
-		h.forget()
+// miss counts that a rule has named what is not there.
+func (h *Host) miss(rule string) {
+	if h.missed == nil || len(h.missed) >= missedMost {
+		h.missed = map[string]uint8{}
 	}
-}
-
-// Found says that a URL which Expand named is there.
-func (h *Host) Found(url string) {
-	if len(h.missed) == 0 {
+	h.changed = true
+	if h.missed[rule]++; h.missed[rule] < missesMost {
 		return
 	}
-	for rule := range h.naming(url) {
-		h.changed = h.changed || h.missed[rule] > 0
-		delete(h.missed, rule)
-	}
+	delete(h.missed, rule)
+	h.dropped = append(h.dropped, rule)
+	h.dropped = h.dropped[max(0, len(h.dropped)-droppedMost):]
+	h.forget()
 }
 
 // naming hands on the rules that may have named a URL.

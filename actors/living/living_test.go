@@ -252,7 +252,7 @@ func TestAHostIsKeptAndReadAgain(t *testing.T) {
 	if !h.Changed() {
 		t.Error("what was learnt is no change")
 	}
-	h.Missed(host + "/openapi.json")
+	h.Answered(host+"/openapi.json", 404)
 	b, err := h.MarshalBinary()
 	if err != nil || h.Changed() {
 		t.Errorf("changed after it was kept, %v", err)

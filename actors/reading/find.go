@@ -104,10 +104,9 @@ func (c *Crawl) Host(host string) (*HostFound, error) {
 		candidates = []string{"https://" + host, "http://" + host}
 	}
 	for _, name := range candidates {
-		if u, err := weburl.Parse(name); err == nil {
-			if record, err := c.disk(u.Host()).Hosts.Get(store.IDOf(u.Host())); err == nil {
-				return c.host(record)
-			}
+		u, _ := weburl.Parse(name) // what is none has no record
+		if record, err := c.disk(u.Host()).Hosts.Get(store.IDOf(u.Host())); err == nil {
+			return c.host(record)
 		}
 	}
 	return nil, fmt.Errorf("host %s: %w; a port is part of its name, as in example.org:8080", host, store.ErrNotFound)

@@ -258,9 +258,10 @@ func (w *Work) Check() error {
 		return Usage("--dedup-from needs --dedup")
 	case w.WARCSize < 1<<20:
 		return Usage("--warc-size %s: want at least 1MiB", &w.WARCSize)
-	}
-	if _, err := browser.Find(w.BrowserPath); w.BrowserPath != "" && err != nil {
-		return Usage("%v", err)
+	case w.BrowserPath != "":
+		if _, err := browser.Find(w.BrowserPath); err != nil {
+			return Usage("%v", err)
+		}
 	}
 	return nil
 }

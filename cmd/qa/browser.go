@@ -24,12 +24,11 @@ import (
 	"henro/slave/fetch"
 )
 
-var (
-	// ErrNoBrowser is returned when no Chromium is installed.
-	ErrNoBrowser = errors.New("no Chromium or Chrome is installed")
-	// ErrNoFrame is returned when a replay does not show the frame of the page in time.
-	ErrNoFrame = errors.New("the frame with the capture did not appear")
-)
+// ErrNoBrowser is returned when no Chromium is installed.
+var ErrNoBrowser = errors.New("no Chromium or Chrome is installed")
+
+// ErrNoFrame is returned when a replay does not show the frame of the page in time.
+var ErrNoFrame = errors.New("the frame with the capture did not appear")
 
 const (
 	maxRequests = 10_000   // of a page noted

@@ -14,6 +14,7 @@ import (
 	"henro/cmd/replay"
 	"henro/messages/weburl"
 	"henro/slave/pagetext"
+	"henro/slave/render/wanted"
 	"henro/store/archive/captures"
 	"henro/store/archive/cdxj"
 )
@@ -171,7 +172,7 @@ func (p *Page) asked(archive *captures.Archive) error {
 		}
 		p.Live++
 		switch _, err := archive.Closest(u, p.At); {
-		case errors.Is(err, captures.ErrNotArchived) && r.Type == "Other" && strings.HasSuffix(r.URL, "/favicon.ico"):
+		case errors.Is(err, captures.ErrNotArchived) && wanted.IsIcon(r.Type, r.URL):
 			p.Live-- // the window looks for an icon that the page does not name
 		case errors.Is(err, captures.ErrNotArchived):
 			reason := fmt.Sprintf("the live answer was %d", r.Status)

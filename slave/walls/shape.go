@@ -43,7 +43,7 @@ func (s *signs) byShape() Kind {
 		return None
 	}
 	hinted.find(lower([]byte(d.Title)), &s.title)
-	hinted.find(unquoted(lower(d.Text)), &s.text)
+	hinted.find(s.words, &s.text)
 	best, second, most := s.mostHinted()
 	size := letters(d.Text, max(len(d.Text)/2, sentence))
 	switch {
@@ -222,18 +222,14 @@ func (s *signs) ownLinks() int {
 			wallsLink(to) {
 			continue
 		}
-		if s.home = s.home || isStart(to.Path); s.own == leastSite-1 {
+		start := to.Path == "" || to.Path == "/" || strings.HasPrefix(to.Path, "/index.") // of the site
+		if s.home = s.home || start; s.own == leastSite-1 {
 			s.own++
 			break
 		}
 		paths[s.own], s.own = to.Path, s.own+1
 	}
 	return s.own
-}
-
-// isStart reports the path of the start of a site.
-func isStart(path string) bool {
-	return path == "" || path == "/" || strings.HasPrefix(path, "/index.")
 }
 
 // wallsLink reports a link that walls have as well, by its path or its query.

@@ -166,6 +166,7 @@ func named(u *url.URL, k Kind) bool {
 type signs struct {
 	page              *Page
 	title, text, body found
+	words             []byte // of the text, small, without what is quoted
 	bare, failed      bool
 	content, read     bool     // nothing needs to be looked for; the body was
 	pages             int      // how many links lead to pages
@@ -203,7 +204,8 @@ func (s *signs) look() Kind {
 	if pages > maxLinks || plain && pages > maxBareLinks {
 		return None
 	}
-	said.find(unquoted(lower(d.Text)), &s.text)
+	s.words = unquoted(lower(d.Text))
+	said.find(s.words, &s.text)
 	s.bare = s.bare && pages <= maxBareLinks
 	best, most := None, wall-1
 	for k := Challenge; k < kinds; k++ {

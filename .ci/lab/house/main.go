@@ -74,7 +74,7 @@ const (
 
 // bounds are what measures may come to. A bound is only ever lowered.
 var bounds = map[string]int{
-	houseLines:                      70_165,
+	houseLines:                      70_164,
 	methods:                         30,
 	"fields of protocol.Write":      14,
 	"verbs that henro --help shows": 34,
@@ -93,7 +93,7 @@ var parsers = map[string]bool{"slave/links.Document": true}
 // rooms are packages of features that came after the house was measured: each has a bound of code lines of its own, and
 // what plugs it in counts among those of the house.
 var rooms = map[string]int{
-	"actors/living":        1_395,
+	"actors/living":        1_389,
 	"actors/collect/spool": 113,
 	"actors/reading/far":   169,
 	"cluster/peers":        36,

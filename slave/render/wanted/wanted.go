@@ -22,7 +22,7 @@ var errUnwanted = errors.New("it is not asked for")
 // URL is that by which what a page asks for is known, and the kind of link that names it. Only what scripts ask
 // for while a page loads is asked for by POST: no beacon and no form.
 func URL(q *browser.Request) (to weburl.URL, kind outlink.Kind, err error) {
-	if to, err = weburl.Parse(q.URL); err == nil && (isStream(q) || isIcon(q, to)) {
+	if to, err = weburl.Parse(q.URL); err == nil && (isStream(q) || IsIcon(q.Kind, q.URL)) {
 		return to, 0, errUnwanted
 	} else if err != nil || q.Method == http.MethodGet && !posted.Is(to.String()) {
 		return to, Kind(to, q.Kind), err
@@ -39,9 +39,9 @@ func isStream(q *browser.Request) bool {
 	return q.Kind == "eventsource" || strings.HasPrefix(q.Header.Get("Accept"), "text/event-stream")
 }
 
-// isIcon reports the icon that a browser looks for where no page names one.
-func isIcon(q *browser.Request, to weburl.URL) bool {
-	return q.Kind == "other" && strings.HasSuffix(to.String(), "/favicon.ico")
+// IsIcon reports the icon that a browser looks for where no page names one.
+func IsIcon(kind, url string) bool {
+	return strings.EqualFold(kind, "other") && strings.HasSuffix(url, "/favicon.ico")
 }
 
 // Tried is where a request is counted that no archive can answer; nil: nowhere. err is what URL returned for it.
