@@ -114,6 +114,7 @@ func TestAWallIsKnownByItsShape(t *testing.T) {
 		{"a form that was asked for", page("<form><p>Prove that no robot, but a human, is writing.</form>",
 			at("https://example.org/contact")), None},
 		{"a status of one that is overloaded", page("<p>Overhaul.", status(503)), None},
+		{"the same with a word of why", page("<p>Overhaul of the firewall.", status(503)), Challenge},
 		{"broken by a status", page("<p>Overhaul.", status(500)), None},
 		{"a captcha and a button", page("<form><div class=g-recaptcha></div><button>Go</button></form>"), Captcha},
 		{"a captcha and words",
