@@ -67,7 +67,7 @@ func (s *signs) byShape() Kind {
 	if !s.failed && (few || s.hinted(None) > 0 || d.Scripted && s.hinted(best) < 3) {
 		return None // of the last two: it says that there is no such page, or that scripts make it
 	}
-	if !s.isShaped(best, size, does) && (status != 503 || most == 0) { // which asks to come again later
+	if !s.isShaped(best, size, does) && status != 503 { // which asks to come again later
 		return None
 	}
 	return best
