@@ -32,9 +32,7 @@ func open(archive Archive, name string) *compared {
 	c := &compared{name: name}
 	if isFile := filepath.Base(name) == name; !isFile {
 		c.err = errors.New("is no name of a WARC file")
-		return c
-	}
-	if c.file, c.size, c.err = archive.Open(name); c.err == nil {
+	} else if c.file, c.size, c.err = archive.Open(name); c.err == nil {
 		c.in = bufio.NewReaderSize(c.file, 1<<18)
 	}
 	return c

@@ -21,8 +21,9 @@ import (
 
 // Checked says what Check read of a log.
 type Checked struct {
-	Checkpoint *Checkpoint // the newest; nil: it cannot be read
+	Checkpoint *Checkpoint // the newest; nil: it cannot be read, or is not there
 	Path       string      // where that is
+	Unsigned   bool        // leaves are there, and no checkpoint: it is about to be written, or was removed
 	Files      int         // that it says are here
 	Records    int64       // that were compared
 }
@@ -76,7 +77,6 @@ func Check(from Home, archive Archive, since *Checkpoint, progress func(done, al
 	if err != nil {
 		return nil, err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return unbegun(from, name) })
 	if since != nil && !slices.Contains(names, since.Log) {
 		fault("proof: the log %s of the earlier checkpoint is not here: it was removed, or this is another archive",
 			since.Log)
@@ -84,12 +84,16 @@ func Check(from Home, archive Archive, since *Checkpoint, progress func(done, al
 	done, all := uint64(0), archive.Bytes()
 	checked := make([]Checked, len(names))
 	for i, name := range names {
-		c := &check{archive: archive, home: from, log: name, fault: fault,
+		c := &check{Checked: Checked{Path: from.String() + "/" + path.Join(name, checkpointFile)},
+			archive: archive, home: from, log: name, fault: fault,
 			progress: func(bytes uint64) { done += bytes; progress(min(done, all), all) }}
 		if since != nil && since.Log == name {
 			c.since = since
 		}
-		if err := c.run(); err != nil {
+		if c.since == nil && unbegun(from, name) {
+			leaves, _ := from.Names(path.Join(name, "tile"))
+			c.Unsigned = len(leaves) > 0
+		} else if err := c.run(); err != nil {
 			return nil, err
 		}
 		checked[i] = c.Checked
@@ -124,8 +128,7 @@ type check struct {
 	said   tree                  // of the hashes in the tiles of level 0
 	is     tree                  // of the leaves
 	roots  map[int64]*roots      // at the sizes of checkpoints
-	odd    []string              // tiles that do not fit those below them
-	oddIs  []string              // tiles of leaves that do not fit their hashes
+	odd    [][2]string           // tiles of hashes and of leaves that do not fit each other
 	begins map[string]group      // the last leaves of each file
 	moved  map[string]*rewritten // files whose leaves were logged again
 	now    *compared
@@ -152,7 +155,6 @@ func (c *check) checkpoint(file string) *Checkpoint {
 }
 
 func (c *check) run() error {
-	c.Path = c.home.String() + "/" + path.Join(c.log, checkpointFile)
 	newest := c.checkpoint(checkpointFile)
 	if newest == nil {
 		return nil
@@ -223,12 +225,11 @@ func (c *check) kept(newest *Checkpoint) []*Checkpoint {
 		if err != nil || size == newest.Size { // or a timestamp; or it was to be replaced
 			continue
 		}
-		p := c.checkpoint(keptFile(size))
-		if p != nil && (p.Size != size || size > newest.Size) {
+		if p := c.checkpoint(keptFile(size)); p == nil {
+			continue
+		} else if p.Size != size || size > newest.Size {
 			c.fault("%s: names %d leaves, the newest checkpoint %d", c.name(keptFile(size)), p.Size, newest.Size)
-			p = nil
-		}
-		if p != nil {
+		} else {
 			all = append(all, p)
 			c.roots[size] = &roots{kept: true}
 		}
@@ -282,8 +283,7 @@ func (c *check) leaves() error {
 			}
 		}
 		if !fits {
-			c.odd = append(c.odd, hashTile(0, n, w))
-			c.oddIs = append(c.oddIs, leafTile(n, w))
+			c.odd = append(c.odd, [2]string{c.name(hashTile(0, n, w)), c.name(leafTile(n, w))})
 		}
 	}
 	c.settle()
@@ -361,14 +361,14 @@ func (c *check) judge(newest *Checkpoint, kept []*Checkpoint) {
 		end.said, end.is = c.said.root(), c.is.root()
 	}
 	right := func(r *roots, p *Checkpoint) bool { return r != nil && (r.said == p.Root || r.is == p.Root) }
-	for i := range c.odd {
+	for _, odd := range c.odd {
 		switch newest.Root {
 		case end.is:
-			c.fault("%s: was altered: it does not fit its leaves", c.name(c.odd[i]))
+			c.fault("%s: was altered: it does not fit its leaves", odd[0])
 		case end.said:
-			c.fault("%s: was altered: it does not fit its hashes", c.name(c.oddIs[i]))
+			c.fault("%s: was altered: it does not fit its hashes", odd[1])
 		default:
-			c.fault("%s and %s: do not fit each other", c.name(c.odd[i]), c.name(c.oddIs[i]))
+			c.fault("%s and %s: do not fit each other", odd[0], odd[1])
 		}
 	}
 	whole := right(end, newest)
@@ -461,11 +461,13 @@ func (c *check) settle() {
 // Print says what was checked, and of which checkpoint a copy should be kept.
 func Print(out io.Writer, checked []Checked, since *Checkpoint, faults int) {
 	for _, c := range checked {
-		if c.Checkpoint == nil {
-			continue
+		switch {
+		case c.Unsigned:
+			fmt.Fprintf(out, "log      %s is not there: it is about to be written, or was removed\n", c.Path)
+		case c.Checkpoint != nil:
+			fmt.Fprintf(out, "log      %d files, %d records, until %s\n         keep a copy of %s elsewhere: "+
+				"henro check --since COPY shows later changes\n", c.Files, c.Records, stamp(c.Checkpoint.At), c.Path)
 		}
-		fmt.Fprintf(out, "log      %d files, %d records, until %s\n", c.Files, c.Records, stamp(c.Checkpoint.At))
-		fmt.Fprintf(out, "         keep a copy of %s elsewhere: henro check --since COPY shows later changes\n", c.Path)
 	}
 	if since != nil && faults == 0 {
 		fmt.Fprintf(out, "since    %s nothing of %d leaves of %s was removed or altered\n", stamp(since.At), since.Size,

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -65,11 +63,8 @@ func Check(ctx context.Context, where Where, since *proof.Checkpoint,
 		return nil, err
 	}
 	objects, err := b.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	tables, err := b.Tables(ctx)
-	if err != nil {
+	tables, bad := b.Tables(ctx)
+	if err = errors.Join(err, bad); err != nil {
 		return nil, err
 	}
 	c := &checking{b: b, dir: dir, objects: objects, tables: tables, indexes: map[string]bool{},
@@ -91,6 +86,15 @@ func Check(ctx context.Context, where Where, since *proof.Checkpoint,
 	}
 	if err != nil {
 		return nil, err
+	}
+	if recent := func(o Object) bool { return b.now().Sub(o.At).Abs() < keepAfter }; !slices.ContainsFunc(
+		slices.Collect(maps.Values(objects)), recent) { // nothing is being brought
+		for _, log := range c.Logs {
+			if log.Unsigned {
+				c.Altered++
+				c.note("%s: it was removed, or what brought its log died: then start that slave again", log.Path)
+			}
+		}
 	}
 	if len(c.Logs) > 0 {
 		c.Unlogged = len(c.files) - len(c.checked)
@@ -206,16 +210,10 @@ func (c *checking) once() {
 // fetch copies an object into the folder, and returns its digest.
 func (c *checking) fetch(o Object) (path, sum string, err error) {
 	path = filepath.Join(c.dir, o.Name)
-	if err = c.b.copy(o, path); err != nil {
-		return path, "", err
+	if err = c.b.copy(o, path); err == nil {
+		_, sum, err = digest(path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return path, "", err
-	}
-	hash := sha256.New()
-	_, err = io.Copy(hash, f)
-	return path, hex.EncodeToString(hash.Sum(nil)), errors.Join(err, f.Close())
+	return path, sum, err
 }
 
 // Holds is true of every file: what a log names is in the bucket before the log is.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/parquet-go/parquet-go"
@@ -79,7 +80,7 @@ func (s *slave) bring(to *s3, path string) {
 
 func (s *s3) put(t *testing.T, name string, data []byte) {
 	t.Helper()
-	_, err := s.PutObject("archive", s.where.Prefix+"/"+name, map[string]string{"Last-Modified": newS3At.Format(
+	_, err := s.PutObject("archive", s.where.Prefix+"/"+name, map[string]string{"Last-Modified": s.at.UTC().Format(
 		"Mon, 02 Jan 2006 15:04:05 GMT")}, bytes.NewReader(data), int64(len(data)), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -252,6 +253,7 @@ func TestWhateverOfALogIsAlteredIsNamed(t *testing.T) {
 		}
 		if kept == nil {
 			kept = s.check(t, nil).Logs[0].Checkpoint
+			s.withoutItsOnlyCheckpoint(t, kept)
 		}
 	}
 	if c := s.check(t, kept); c.Count > 0 || c.Unlogged > 0 || c.Logs[0].Records != 1600 {
@@ -332,6 +334,30 @@ func TestWhateverOfALogIsAlteredIsNamed(t *testing.T) {
 	}) {
 		t.Errorf("another history: %q", c.Problems)
 	}
+}
+
+// withoutItsOnlyCheckpoint: a log looks as one that is being brought, so it is named, and damage once nothing comes.
+func (s *s3) withoutItsOnlyCheckpoint(t *testing.T, kept *proof.Checkpoint) {
+	name, began, warcs := LogsFolder+"/"+kept.Log+"/checkpoint", s.at, s.all(t)
+	if _, err := s.DeleteObject("archive", s.where.Prefix+"/"+name); err != nil {
+		t.Fatal(err)
+	}
+	for ago, damaged := range map[time.Duration]bool{0: false, keepAfter: true} {
+		s.at = time.Now().Add(-ago)
+		s.put(t, "HENRO-0.warc.gz", warcs["HENRO-0.warc.gz"])
+		c, said := s.check(t, nil), &bytes.Buffer{}
+		proof.Print(said, c.Logs, nil, c.Altered)
+		fmt.Fprint(said, c.Problems)
+		if (c.Count == 1 && c.Altered == 1) != damaged || !strings.Contains(said.String(), name) {
+			t.Errorf("%v ago: %s", ago, said)
+		}
+		if c = s.check(t, kept); c.Altered == 0 { // which says that it was there
+			t.Errorf("%v ago, since then: %q", ago, c.Problems)
+		}
+	}
+	s.at = began
+	s.put(t, name, kept.Note)
+	s.put(t, "HENRO-0.warc.gz", warcs["HENRO-0.warc.gz"])
 }
 
 // TestATableIsComparedWithItsIndex, whether it is of a WARC file or of a part of the index. One whose bytes differ and

@@ -2,10 +2,10 @@ package bucket
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,12 +33,19 @@ func (c *checking) table(of string, write func(to string) error) error {
 			c.note("%s: %s: remove it, and henro check --repair makes it again", o.Name, differs)
 		}
 	}
-	for _, path := range []string{got, want} {
-		if bad := os.Remove(path); !errors.Is(bad, fs.ErrNotExist) {
-			err = errors.Join(err, bad)
-		}
+	return errors.Join(err, os.RemoveAll(got), os.RemoveAll(want))
+}
+
+// digest is the SHA-256 of a file, in hexadecimal digits, and how many bytes it has.
+func digest(path string) (size int64, sum string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, "", err
 	}
-	return err
+	defer f.Close()
+	hash := sha256.New()
+	size, err = io.Copy(hash, f)
+	return size, hex.EncodeToString(hash.Sum(nil)), err
 }
 
 // compareTables says how a file of Parquet, of whatever writer, differs from one of ours; empty: it does not. Columns
@@ -48,16 +55,13 @@ func compareTables(got, want string) (differs string, err error) {
 	var sizes [2]int64
 	var sums [2]string
 	for i, path := range []string{got, want} {
-		f, err := os.Open(path)
+		if sizes[i], sums[i], err = digest(path); err == nil {
+			files[i], err = os.Open(path)
+		}
 		if err != nil {
 			return "", err
 		}
-		defer f.Close()
-		hash := sha256.New()
-		if sizes[i], err = io.Copy(hash, f); err != nil {
-			return "", err
-		}
-		files[i], sums[i] = f, string(hash.Sum(nil))
+		defer files[i].Close()
 	}
 	if sums[0] == sums[1] {
 		return "", nil
