@@ -2,9 +2,9 @@
 # A crawl of documentation sites whose WARC files live in a bucket, of a store that is not of henro's making. Slaves, the master and the
 # store die by SIGKILL at random moments; then every capture of the state must be in the bucket, once: see bucket/main.go, which does it.
 #
-#   bucket.sh [KILLS] [STORE] [FLAGS…]   30 kills; STORE is rclone or versitygw; FLAGS of bucket/main.go, as -disk 64m
+#   bucket.sh [KILLS] [STORE] [FLAGS…]   30 kills; STORE is rclone, versitygw or minio; FLAGS of bucket/main.go, as -disk 64m
 #                                        -replay 10000 -dir DIR: how long replay takes to show captures of a bucket, and of a folder
-#   STORES=DIR                           where the two stores are built once; default: a folder of the user's
+#   STORES=DIR                           where stores are built once; default: a folder of the user's
 #   DUCKDB=1                             DuckDB reads the tables of the running crawl, Polars through S3 (not of rclone, which answers
 #                                        ranges as if they were all), and they agree with henro sql
 #   SITES=DIR                            keep there what docs.sh unpacks; default: removed at the end
@@ -22,7 +22,11 @@ trap finish EXIT
 . "$lab/programs.sh"
 mkdir -p "$stores"
 declare -A from=([rclone]=./rclone [versitygw]=github.com/versity/versitygw/cmd/versitygw)
-[ -x "$stores/$store" ] || go build -C "$lab/s3" -o "$stores/" "${from[$store]}"
+if [ "$store" = minio ]; then # some ten minutes, once
+	[ -x "$stores/minio" ] || GOFLAGS= GOBIN=$stores go install github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c
+else
+	[ -x "$stores/$store" ] || go build -C "$lab/s3" -o "$stores/" "${from[$store]}"
+fi
 cd "$lab/../.."
 build "$sites/bin" ./cmd/henro ./cmd/henro-master ./cmd/henro-slave
 WORKERS=1 PORT=${PORT:-8580} bash "$lab/docs.sh" up "$sites"

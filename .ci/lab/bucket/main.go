@@ -1,7 +1,7 @@
 // Command bucket crawls real sites with slaves whose archive lives in a bucket, ends slaves, the master and the store
 // at random moments, and measures that every capture is in the bucket once and none is missing.
 //
-//	bucket -stores DIR -bin DIR -sites DIR [-store rclone|versitygw] [-kills N] [-seed N] [-dir DIR] [-disk SIZE]
+//	bucket -stores DIR -bin DIR -sites DIR [-store rclone|versitygw|minio] [-kills N] [-seed N] [-dir DIR] [-disk 64m]
 //	bucket -stores DIR -send CAPTURES     the memory of what sends so many, by how many were sent; nothing is killed
 //
 // -stores has the programs of .ci/lab/s3, which are not of henro's making, -sites what docs.sh serves. When so many
@@ -14,6 +14,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -78,10 +80,10 @@ type lab struct {
 
 func main() {
 	l := &lab{killed: map[string]int{}}
-	flag.StringVar(&l.stores, "stores", "", "folder of rclone and versitygw")
+	flag.StringVar(&l.stores, "stores", "", "folder of the stores")
 	flag.StringVar(&l.sites, "sites", "", "what docs.sh serves")
 	flag.StringVar(&l.bin, "bin", "", "folder of henro, henro-master and henro-slave")
-	flag.StringVar(&l.store, "store", "rclone", "rclone or versitygw")
+	flag.StringVar(&l.store, "store", "rclone", "rclone, versitygw or minio")
 	flag.IntVar(&l.kills, "kills", 30, "processes to kill")
 	flag.Uint64Var(&l.seed, "seed", uint64(time.Now().UnixNano()), "of all randomness")
 	flag.DurationVar(&l.every, "every", 4*time.Second, "mean time between two kills")
@@ -187,7 +189,8 @@ func (l *lab) start() error {
 // environment says where the store is and who asks.
 func (l *lab) environment() error {
 	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret,
-		"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": "http://" + l.at} {
+		"MINIO_ROOT_USER": key, "MINIO_ROOT_PASSWORD": secret, "AWS_REGION": "us-east-1",
+		"AWS_ENDPOINT_URL": "http://" + l.at} {
 		if err := os.Setenv(name, value); err != nil {
 			return err
 		}
@@ -198,8 +201,11 @@ func (l *lab) environment() error {
 func (l *lab) startStore() (err error) {
 	arguments := []string{"s3", "--addr", l.at, "--auth-key", key + "," + secret, "--config", os.DevNull, "--cache-dir",
 		l.path("cache"), l.path("store")}
-	if l.store == "versitygw" {
+	switch l.store {
+	case "versitygw":
 		arguments = []string{"--access", key, "--secret", secret, "--port", l.at, "posix", l.path("store")}
+	case "minio":
+		arguments = []string{"server", "--quiet", "--address", l.at, l.path("store")}
 	}
 	l.storeProcess, err = l.group.Start("store", filepath.Join(l.stores, l.store), arguments...)
 	return err
@@ -229,7 +235,9 @@ func (l *lab) startSlave(i int) (err error) {
 func (l *lab) murder() error {
 	for i := range l.kills {
 		if i == l.kills/2 {
-			l.keep()
+			if err := l.keep(); err != nil {
+				return err
+			}
 		}
 		if err := l.wait(l.every/2 + time.Duration(l.rnd.Int64N(int64(l.every)))); err != nil {
 			return err
@@ -345,21 +353,31 @@ func (l *lab) judge() error {
 	return errors.Join(l.tables(captures, 1), l.edges(), l.answers())
 }
 
-// keep copies the checkpoints that are in the bucket now.
-func (l *lab) keep() {
-	found, _ := filepath.Glob(l.path("store/" + bucketName + "/" + folder + "/proof/*/checkpoint"))
-	for _, name := range found {
-		if text, err := os.ReadFile(name); err == nil {
-			_ = os.WriteFile(l.path("kept-"+filepath.Base(filepath.Dir(name))), text, 0o600)
+// keep copies the checkpoints that are in the bucket now, and waits for the first.
+func (l *lab) keep() error {
+	client, err := l.client()
+	for end := time.Now().Add(time.Minute); err == nil && time.Now().Before(end); err = l.wait(time.Second) {
+		kept := 0
+		for o := range client.ListObjects(l.ctx, bucketName, minio.ListObjectsOptions{Recursive: true,
+			Prefix: folder + "/proof/"}) {
+			log, is := strings.CutSuffix(o.Key, "/checkpoint")
+			if is && client.FGetObject(l.ctx, bucketName, o.Key, l.path("kept-"+path.Base(log)),
+				minio.GetObjectOptions{}) == nil {
+				kept++
+			}
+		}
+		if kept > 0 {
+			return nil
 		}
 	}
+	return cmp.Or(err, errors.New("no log came into the bucket until half-way, and for a minute more"))
 }
 
 // proofs compares the bucket with the checkpoints that were kept, proves captures, and has what is altered named.
 func (l *lab) proofs() error {
 	kept, err := filepath.Glob(l.path("kept-*"))
-	if err != nil || len(kept) == 0 {
-		return fmt.Errorf("no log came into the bucket until half-way: %w", err)
+	if err != nil {
+		return err
 	}
 	check := func(since string) (string, error) {
 		out, err := exec.CommandContext(l.ctx, l.bin+"/henro", "check", "--since", since, archive).CombinedOutput()
