@@ -40,7 +40,7 @@ type rewriter struct {
 	enc      encoding.Encoding
 	xml      bool
 	based    bool   // a base element was seen
-	insert   string // put behind the document type, or before the first element
+	insert   string // put before what may run: before <head>, comments and that tag's attributes would go astray
 	inner    string // what insert is for pages in the srcdoc of a frame
 	nested   int    // within so many other pages
 }
@@ -69,6 +69,7 @@ func (w *rewriter) page(out *bufio.Writer, in io.Reader) error {
 	if m, ok := in.(*metered); ok {
 		taken = m.taken
 	}
+	begin := func() { out.WriteString(w.insert); w.insert = "" }
 	inStyle, inNoscript := false, false
 	for {
 		kind := z.Next()
@@ -78,6 +79,7 @@ func (w *rewriter) page(out *bufio.Writer, in io.Reader) error {
 		case html.ErrorToken:
 			out.Write(raw)
 			if z.Err() == io.EOF {
+				begin()
 				return nil
 			}
 			if z.Err() != html.ErrBufferExceeded {
@@ -86,13 +88,7 @@ func (w *rewriter) page(out *bufio.Writer, in io.Reader) error {
 			out.Write(z.Buffered())
 			_, err := io.Copy(out, in)
 			return err
-		case html.DoctypeToken:
-			out.Write(raw)
-			out.WriteString(w.insert)
-			w.insert = ""
 		case html.StartTagToken, html.SelfClosingTagToken:
-			out.WriteString(w.insert)
-			w.insert = ""
 			if w.xml && kind == html.SelfClosingTagToken {
 				z.NextIsNotRawText()
 			}
@@ -100,6 +96,9 @@ func (w *rewriter) page(out *bufio.Writer, in io.Reader) error {
 			name, _ := z.TagName()
 			tag := string(name)
 			inStyle, inNoscript = tag == "style", tag == "noscript"
+			if w.nested > 0 || tag != "html" && tag != "head" {
+				begin()
+			}
 			out.Write(w.tag(tag, raw))
 		case html.TextToken:
 			switch {

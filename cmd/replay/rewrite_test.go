@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/net/html"
 	"golang.org/x/text/encoding/japanese"
 
 	"henro/cmd/replay/origin"
@@ -24,9 +25,14 @@ func leading(href string) (string, bool) {
 
 func rewritten(t testing.TB, page, encoding string) string {
 	t.Helper()
+	return by(t, page, &rewriter{lead: leading, base: "http://docs.test/dir/page", encoding: encoding,
+		enc: charset.Encoding(encoding)})
+}
+
+// by rewrites a page.
+func by(t testing.TB, page string, w *rewriter) string {
+	t.Helper()
 	var b bytes.Buffer
-	w := &rewriter{lead: leading, base: "http://docs.test/dir/page", encoding: encoding,
-		enc: charset.Encoding(encoding)}
 	out := bufio.NewWriter(&b)
 	if err := w.page(out, strings.NewReader(page)); err != nil || out.Flush() != nil {
 		t.Fatal(err)
@@ -89,6 +95,57 @@ func TestLinksLeadBackIntoTheArchive(t *testing.T) {
 		if got := rewritten(t, c[0], "utf-8"); got != c[1] {
 			t.Errorf("%s:\n got %s\nwant %s", sentence, got, c[1])
 		}
+	}
+}
+
+// TestOurScriptIsTheFirstAndMovesNothing compares what a browser's parser makes of a page with what it makes of the
+// page with our script, once that has removed itself: frameworks find their places by comments and attributes.
+func TestOurScriptIsTheFirstAndMovesNothing(t *testing.T) {
+	tree := func(page string) *html.Node {
+		root, err := html.Parse(strings.NewReader(page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return root
+	}
+	shown := func(root *html.Node) string {
+		var b strings.Builder
+		if err := html.Render(&b, root); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	for _, page := range []string{
+		`<!DOCTYPE html><html q:base="/b/"><!--qv 1--><head q:head><script>1</script></head><body></body><!--/qv-->`,
+		"<!-- a --><!doctype html><!-- b -->\n<HTML lang=en>\n<HEAD class=c><title>t</title><script>1</script>",
+		`<!doctype html><title>t</title><script>1</script><p>p`, `<html><body class=c><script>1</script>`,
+		`<!doctype html><p>p<script>1</script>`, `<html></head><script>1</script>`, `<head/><script>1</script>`,
+		`<html><frameset><frame src=a></frameset>`, `<p><head><script>1</script>`, `<!doctype html>no element`,
+	} {
+		w := &rewriter{lead: leading, base: "http://docs.test/", encoding: "utf-8", insert: "<script>ours</script>"}
+		got := tree(by(t, page, w))
+		ours := false
+		for n := range got.Descendants() {
+			if n.Data == "script" {
+				ours = n.FirstChild.Data == "ours"
+				n.Parent.RemoveChild(n)
+				break
+			}
+		}
+		if !ours {
+			t.Errorf("%s: the first script is not ours", page)
+		}
+		if got, want := shown(got), shown(tree(page)); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", page, got, want)
+		}
+	}
+}
+
+// TestOurScriptBeginsAPageInAnAttribute: the script of the page around it puts itself where it finds another beginning.
+func TestOurScriptBeginsAPageInAnAttribute(t *testing.T) {
+	got := by(t, `<iframe srcdoc="<html><head>">`, &rewriter{lead: leading, encoding: "utf-8", inner: "<script>"})
+	if !strings.Contains(got, `srcdoc="&lt;script>`) {
+		t.Error(got)
 	}
 }
 

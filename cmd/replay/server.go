@@ -490,8 +490,8 @@ func (s *Server) capture(w http.ResponseWriter, r *http.Request, u weburl.URL, p
 
 // reporter tells the banner where the frame is, leads what scripts ask of other sites into the archive, and takes away
 // WebRTC, which connects to other machines whatever the policy says, from the page and from every window that it makes
-// within itself, and makes chance what it was when the page was rendered. It is put into a capture behind the document
-// type, and removes itself. prelude leads what a worker asks for; it is put before the worker's script.
+// within itself, and makes chance what it was when the page was rendered. It stands first in the head of a capture, and
+// removes itself. prelude leads what a worker asks for; it is put before the worker's script.
 var reporter, prelude = func() (string, string) {
 	line := func(source string) string { return strings.ReplaceAll(strings.TrimSpace(source), "\n", " ") }
 	worker := "{" + line(leadSource) + " asks(self);}"
