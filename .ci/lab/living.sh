@@ -3,7 +3,7 @@
 # opened live and in henro replay. The servers' log says whether a crawl went where it may not, asked twice or too early.
 #
 #   living.sh              three sites that need little of npm, some two minutes
-#   living.sh all          22 sites, and one of 2,000 pages; some fifteen minutes, and 400 MB of packages
+#   living.sh all          23 sites, and one of 2,000 pages; some fifteen minutes, and 400 MB of packages
 #   living.sh big          the large site alone: what share is rendered, and pages/s of all ways
 #   living.sh soak [MINUTES]  every page of the large site rendered at a request a second, for an hour: memory and processor
 #   living.sh kill         three sites, while Chromium and henro are killed in the middle and go on
@@ -29,7 +29,7 @@ large= soak=
 case ${1:-three} in
 three) set -- react cors manual && PAGES=${PAGES:-6} BROWSER=${BROWSER:-off} ;;
 all)
-	set -- vitepress starlight docsify hash swagger redoc react vue scroll shadow cors total fragments tried worker lot parts frames closed manual blog menu
+	set -- vitepress starlight docsify hash swagger redoc react vue scroll shadow cors total fragments tried worker lot parts sight frames closed manual blog menu
 	large=${BIG:-2000}
 	;;
 soak) soak=${2:-60} && set -- && large=${BIG:-2000} ;;

@@ -309,17 +309,17 @@ func (b *Browser) fit(ctx context.Context, t *chromedp.Target, v View, frame cdp
 	return errUnfit
 }
 
-// text is the visible text of a frame.
+// text is the visible text of a frame. What is announced to screen readers alone is there for a moment.
 func text(ctx context.Context, frame cdp.FrameID) (s string, err error) {
-	const visible = `document.fonts.ready.then(() => new Promise(requestAnimationFrame)).then(() =>
-		(document.body ? document.body.innerText : document.documentElement.textContent))`
+	const visible = `document.fonts.ready.then(() => new Promise(requestAnimationFrame)).then(() => {
+		for (const e of document.querySelectorAll("[aria-live]")) if (e.offsetWidth < 2) e.style.display = "none";
+		return document.body ? document.body.innerText : document.documentElement.textContent; })`
 	found, err := browser.In(ctx, frame, visible)
-	if err != nil {
-		return "", err
+	if err == nil && len(found) > maxText {
+		err = fmt.Errorf("its text has more than %d bytes", maxText)
 	}
-	if len(found) > maxText {
-		return "", fmt.Errorf("its text has more than %d bytes", maxText)
+	if err == nil {
+		err = json.Unmarshal(found, &s)
 	}
-	err = json.Unmarshal(found, &s)
 	return s, err
 }

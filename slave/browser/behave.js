@@ -1,5 +1,5 @@
 // Does to a page what a reader would: scrolls to its end, opens what is folded, asks for more, plays. Bounded by until
-// (milliseconds) and by counts. Cookie banners, forms and menus are left alone.
+// (milliseconds) and by counts. It ends where the page does. Cookie banners, forms and menus are left alone.
 async (until) => {
 	const end = performance.now() + until, left = () => performance.now() < end;
 	const wait = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -47,5 +47,4 @@ async (until) => {
 		e.click();
 		await wait(50);
 	}
-	scrollTo({top: 0, behavior: "instant"});
 }

@@ -244,7 +244,11 @@ func (t *tab) rest(deadline time.Time) bool {
 func (t *tab) behave(users string, within time.Duration) {
 	ctx, cancel := context.WithTimeout(t.ctx, within)
 	defer cancel()
-	_, _ = In(ctx, t.frame, fmt.Sprintf("(%s)(%d)", behave, within.Milliseconds()*3/4))
+	ours := within * 3 / 4
+	until := time.Now().Add(ours)
+	_, _ = In(ctx, t.frame, fmt.Sprintf("(%s)(%d)", behave, ours.Milliseconds()))
+	t.rest(until) // what a page is about to ask for at its end may be given up as that is left
+	_, _ = In(ctx, t.frame, `scrollTo({top: 0, behavior: "instant"})`)
 	if users != "" {
 		_, _ = evaluate(ctx, "(async () => {"+users+"\n})()", 0)
 	}
@@ -323,18 +327,12 @@ func (t *tab) pictures(r *Rendering) {
 	ctx, cancel := context.WithTimeout(t.ctx, lookWithin)
 	defer cancel()
 	clip := cdppage.Viewport{Width: width, Height: height, Scale: 1}
-	view, err := chromedp.Call(ctx, cdppage.CaptureScreenshot, cdppage.CaptureScreenshotParams{
+	view, _ := chromedp.Call(ctx, cdppage.CaptureScreenshot, cdppage.CaptureScreenshotParams{
 		Format: cdppage.CaptureScreenshotFormatPng, OptimizeForSpeed: new(true)})
-	if err != nil {
-		return
-	}
-	r.Screenshot = view.Data
 	clip.Scale = 0.5
-	small, err := chromedp.Call(ctx, cdppage.CaptureScreenshot, cdppage.CaptureScreenshotParams{
+	small, _ := chromedp.Call(ctx, cdppage.CaptureScreenshot, cdppage.CaptureScreenshotParams{
 		Format: cdppage.CaptureScreenshotFormatJpeg, Quality: new(int64(75)), Clip: &clip})
-	if err == nil {
-		r.Thumbnail = small.Data
-	}
+	r.Screenshot, r.Thumbnail = view.Data, small.Data
 }
 
 // narrow takes what a phone shows, once all else was seen: what a page asks for in a narrow window alone is not looked

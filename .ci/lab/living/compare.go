@@ -262,9 +262,10 @@ func (v *view) answers(shown qa.Shown, sight *qa.Sight) {
 	}
 }
 
-// isAnswer reports whether a request of a page got what it asked for.
+// isAnswer reports whether a request of a page got what it asked for; of an answer a page may leave the body unread.
 func isAnswer(q qa.Request) bool {
-	return !q.Refused && !isPreflight(q.Type, q.Status) && q.Err == "" && q.Status >= 200 && q.Status < 400
+	return !q.Refused && !isPreflight(q.Type, q.Status) && (q.Err == "" || q.Err == "net::ERR_ABORTED") &&
+		q.Status >= 200 && q.Status < 400
 }
 
 // views opens the sample live, in browsers that are gone afterwards: nothing of theirs is taken for the replay's.

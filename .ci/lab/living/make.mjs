@@ -540,7 +540,9 @@ const group = (label, open) => {
 	return [button, list]
 }
 const link = (n) => Object.assign(document.createElement('a'), { href: '/page/' + n + '.html', textContent: n })
-nav.append(...group('first', () => [link(1), link(2)]), ...group('second', () => [link(3), ...group('inner', () => [link(4), link(5)])]))`)
+const said = Object.assign(document.createElement('p'), { ariaLive: 'polite', textContent: 'a menu with ' + Math.random() })
+said.style = 'position: absolute; width: 1px; height: 1px; overflow: hidden' // to screen readers alone
+nav.append(said, ...group('first', () => [link(1), link(2)]), ...group('second', () => [link(3), ...group('inner', () => [link(4), link(5)])]))`)
 		for (const n of count(many)) {
 			const text = html(`<title>${title(name, n)}</title><style>${style}</style>`, `<nav></nav><h1>${title(name, n)}</h1>
 <p>${paragraphs(name, n).join('</p><p>')}</p><script src="/menu.js"></script>`)
@@ -548,6 +550,26 @@ nav.append(...group('first', () => [link(1), link(2)]), ...group('second', () =>
 			if (n === 0) put(path.join(root, 'index.html'), text)
 		}
 		site(name, ['/', ...count(many).slice(1).map((n) => `/page/${n}.html`)])
+	},
+
+	sight() { // parts are asked for one by one while their place is in sight, as Next.js asks for what links lead to
+		const name = 'sight', root = path.join(out, name), many = 40
+		put(path.join(root, 'sight.js'), `const wanted = new Set()
+for (const place of document.querySelectorAll('li')) new IntersectionObserver(([seen]) => {
+	if (place.textContent) return
+	if (seen.isIntersecting) wanted.add(place)
+	else wanted.delete(place)
+}).observe(place)
+for (;;) {
+	const [place] = wanted
+	wanted.delete(place)
+	if (place) place.textContent = (await fetch(place.id).then((r) => r.json()).catch(() => ({}))).text ?? ''
+	await new Promise((done) => setTimeout(done, 50))
+}`)
+		for (const n of count(many)) put(path.join(root, `parts/${n}.json`), JSON.stringify({ text: word(random(seedOf(name, n))) }))
+		put(path.join(root, 'index.html'), html(`<title>${title(name, 0)}</title><style>${style} li { height: 1.5rem }</style>`,
+			`<ul>${count(many).map((n) => `<li id="/parts/${n}.json"></li>`).join('')}</ul><script type="module" src="/sight.js"></script>`))
+		site(name, ['/'])
 	},
 
 	manual: () => plain('manual', 24, ''),

@@ -128,7 +128,12 @@ func (s *Site) files(root string) http.Handler {
 			http.Error(w, "not for you", http.StatusForbidden)
 			return
 		}
-		_, err := os.Stat(filepath.Join(root, filepath.FromSlash(path.Clean(r.URL.Path))))
+		file := filepath.Join(root, filepath.FromSlash(path.Clean(r.URL.Path)))
+		if _, err := os.Stat(file + ".html"); err == nil { // as hosts of static exports do
+			http.ServeFile(w, r, file+".html")
+			return
+		}
+		_, err := os.Stat(file)
 		if err != nil && s.Fallback && path.Ext(r.URL.Path) == "" {
 			http.ServeFile(w, r, filepath.Join(root, "index.html"))
 			return
