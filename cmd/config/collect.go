@@ -190,6 +190,9 @@ func Receive(ctx context.Context, dir, address, key string, log *logrus.Entry, l
 	if keys == nil && !console.IsLocal(address) {
 		return Usage("--listen %s: beyond loopback only nodes with the cluster's key may send; give --key", address)
 	}
+	if err := Dir(dir); err != nil {
+		return err
+	}
 	receiver, err := collect.NewReceiver(dir, log)
 	if err != nil {
 		return Usage("%v", err)

@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sirupsen/logrus"
@@ -311,6 +312,9 @@ func outwardIP() netip.Addr {
 
 // Dir makes the directory of a crawl, or says why it cannot be used.
 func Dir(path string) error {
+	if strings.HasPrefix(path, "s3:/") {
+		return Usage("--dir %s: want a folder here; henro-slave --archive brings its WARC files into a bucket", path)
+	}
 	if err := warc.MakeDir(path); err != nil {
 		return Usage("--dir: %v", err)
 	}

@@ -306,11 +306,26 @@ func tablesOfABucket(t *testing.T, dir, address string) {
 		url = want[strings.LastIndexByte(strings.TrimSpace(want), '\n')+1 : len(want)-1]
 	}
 	for _, verb := range [][]string{{"sql", address, "SELECT count(*) FROM pages"}, {"stats", address},
-		{"sql", address, "SELECT * FROM hosts WHERE host = 'http://a.example'"}} {
+		{"sql", address, "SELECT * FROM hosts WHERE host = 'http://a.example'"}, {"stats", "--timetable", address},
+		{"why", "--dir", address, url}, {"host", "--dir", address, "a.example"}, {"missing", address},
+		{"export", "--dir", address, "x.csv"}} {
 		if out, err := command(t, verb...); err == nil ||
-			!strings.Contains(err.Error(), "captures and links alone (henro export --what captures)") {
+			strings.Count(err.Error(), "captures and links alone") != 1 || !strings.Contains(err.Error(), "--master") {
 			t.Errorf("%v: %s, %v", verb, out, err)
 		}
+	}
+	for _, verb := range [][]string{{"crawl", "--allow-private", "--listen-http", "off", "--dir", address,
+		"http://127.0.0.1/"}, {"import", "--dir", address, filepath.Join(dir, "warc")},
+		{"nodes", "collect", "--listen", "127.0.0.1:0", address}} {
+		if out, err := command(t, verb...); config.Code(err) != config.ExitUsage ||
+			!strings.Contains(err.Error(), "henro-slave --archive") {
+			t.Errorf("%v: %s, %v", verb, out, err)
+		}
+	}
+	all := filepath.Join(t.TempDir(), "all")
+	said(t, "export", "--dir", address, "--to", "cc-index", all)
+	if files, err := filepath.Glob(all + "/*"); err != nil || len(files) != 2 {
+		t.Errorf("all that a bucket has: %q, %v", files, err)
 	}
 	listed := func(page string) (captures []string) {
 		for line := range strings.Lines(page) {

@@ -19,6 +19,7 @@ import (
 	"henro/store"
 	"henro/store/archive/bucket"
 	"henro/store/proof"
+	"henro/store/report/tables"
 )
 
 func newCheckCommand() *cobra.Command {
@@ -216,6 +217,9 @@ func compact(cmd *cobra.Command, dir string) error {
 // lookError gives an error of opening the crawl in a directory its exit code.
 func lookError(dir string, err error) error {
 	if errors.Is(err, store.ErrNoState) || errors.Is(err, fs.ErrNotExist) {
+		if strings.HasPrefix(dir, bucket.Scheme) {
+			return config.Usage("%s: %v", dir, tables.ErrNoState)
+		}
 		return config.Usage("%s holds no crawl: give its directory (%v)", dir, err)
 	}
 	return config.StateError(dir, err)

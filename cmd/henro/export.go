@@ -40,7 +40,12 @@ func newExportCommand() *cobra.Command {
 				return err
 			}
 			o.Stdout = visible.Exact(cmd.OutOrStdout())
-			return r.read(cmd, func(_ *reading.Crawl, source *tables.Source) error { return runExport(cmd, source, o) })
+			return r.read(cmd, func(crawl *reading.Crawl, source *tables.Source) error {
+				if crawl == nil && len(o.Tables) == len(tables.Tables()) { // all that a bucket has
+					o.Tables = []string{"captures", "links"}
+				}
+				return runExport(cmd, source, o)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&what, "what", "",

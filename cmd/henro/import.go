@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -61,7 +60,7 @@ func importAll(dir string, sources []string, unread func(string)) (imported mast
 	if captures.Taken == 0 {
 		return imported, 0, fmt.Errorf("%w: no captures of pages in what was named", history.ErrSource)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := config.Dir(dir); err != nil {
 		return imported, 0, err
 	}
 	crawl, err := reading.OpenToChange(dir)

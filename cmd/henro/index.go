@@ -18,6 +18,7 @@ import (
 	"henro/store/archive/captures"
 	"henro/store/archive/folder"
 	"henro/store/archive/wacz"
+	"henro/store/report/tables"
 )
 
 // index merges the indexes of the WARC files of a folder or a bucket, and says what there was to do.
@@ -79,7 +80,8 @@ func openArchive(path string, notes io.Writer) (*captures.Archive, error) {
 
 // noArchive has what was named and holds no archive end a command as a wrong argument does.
 func noArchive(err error) error {
-	if errors.Is(err, reading.ErrNoArchive) || errors.Is(err, wacz.ErrNotPackage) {
+	if errors.Is(err, reading.ErrNoArchive) || errors.Is(err, wacz.ErrNotPackage) ||
+		errors.Is(err, tables.ErrNoState) {
 		return config.Usage("%v", err)
 	}
 	return err

@@ -38,7 +38,7 @@ func (r *tableReader) read(cmd *cobra.Command, fn func(*reading.Crawl, *tables.S
 	if is, err := far.In(r.dir, config.FindBucket, notesTo(cmd.ErrOrStderr()), func(a *captures.Archive) error {
 		return fn(nil, far.Tables(a))
 	}); is {
-		return err
+		return noArchive(err)
 	}
 	crawl, err := r.door().Still(cmd.Context())
 	if err != nil {

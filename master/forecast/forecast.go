@@ -203,11 +203,8 @@ func bound(hosts, failing int, cycles, next time.Duration, c *Crawl) speech.Sent
 	says := speech.Say("%d hosts have pages left, and each gives one page in %s", asked, cycle)
 	switch {
 	case c.Busy >= taken && asked > c.Connections:
-		says = speech.Say(
-			"all %d connections are taken, and %d hosts have pages left: more of them would help",
-			c.Connections,
-			asked,
-		)
+		says = speech.Say("all %d connections are taken, and %d hosts have pages left: more of them would help",
+			c.Connections, asked)
 	case asked == 1:
 		says = speech.Say("one host has pages left, and gives one in %s", cycle)
 	}

@@ -108,10 +108,7 @@ func (r Resolution) splits(opened uint32) []Slot {
 		return nil
 	}
 	h, d := opened/hour*hour, opened/day*day
-	return []Slot{
-		{h + hour, Hours}, {h + 2*hour, Hours},
-		{d + day, Days}, {d + 2*day, Days},
-	}
+	return []Slot{{h + hour, Hours}, {h + 2*hour, Hours}, {d + day, Days}, {d + 2*day, Days}}
 }
 
 // Minute is the minute up to which slots have opened at a time.

@@ -11,7 +11,6 @@ package survey
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"math"
 	"net/http"
@@ -114,8 +113,10 @@ func Take(ctx context.Context, source *tables.Source, sample int, progress func(
 	error) {
 	t := taker{ctx: ctx, source: source, progress: progress, hosts: map[string]*Host{}, stops: map[string]bool{},
 		sample: sampler{most: sample, every: 1}}
-	if err := errors.Join(t.stopList(), t.pages(), t.links(), t.captures()); err != nil {
-		return nil, err
+	for _, read := range []func() error{t.stopList, t.pages, t.links, t.captures} {
+		if err := read(); err != nil {
+			return nil, err
+		}
 	}
 	t.finish()
 	return &t.Survey, nil

@@ -39,13 +39,8 @@ var captureColumns = []column[capture]{
 
 // Captures are the answers in the WARC files, by their indexes: of a file that still grows, those that are synced.
 func Captures() *Table {
-	return &Table{
-		Name: "captures", Doc: "every archived answer, from the indexes of the WARC files", HostColumn: -1,
-		URLColumn: 0,
-		Indexes:   []string{"url", "digest"},
-		Columns:   columnsOf(captureColumns),
-		each:      eachCapture,
-	}
+	return &Table{Name: "captures", Doc: "every archived answer, from the indexes of the WARC files", HostColumn: -1,
+		Indexes: []string{"url", "digest"}, Columns: columnsOf(captureColumns), each: eachCapture}
 }
 
 type capture struct{ cdxj.Entry }

@@ -213,8 +213,8 @@ func Named(name string) *Table {
 }
 
 // ErrNoState is returned for a table that is read from a state where there is none.
-var ErrNoState = errors.New("a bucket has captures and links alone (henro export --what captures): for what a crawl " +
-	"knows beside them, name the directory of its master")
+var ErrNoState = errors.New("a bucket has captures and links alone (henro page, henro sql, henro export): for what a " +
+	"crawl knows beside them, name its directory, or its master as --master")
 
 // Source is what the tables are read from. No process may write to the state meanwhile: it is opened for reading, or a
 // copy.

@@ -31,12 +31,8 @@ var hostColumns = []column[host]{
 
 // Hosts are all hosts that have a page.
 func Hosts() *Table {
-	return &Table{
-		Name: "hosts", Doc: "every host with a page", HostColumn: 0, URLColumn: -1,
-		Indexes: []string{"host"},
-		Columns: columnsOf(hostColumns),
-		each:    eachHost,
-	}
+	return &Table{Name: "hosts", Doc: "every host with a page", URLColumn: -1, Indexes: []string{"host"},
+		Columns: columnsOf(hostColumns), each: eachHost}
 }
 
 type host struct{ store.HostRecord }
@@ -78,8 +74,7 @@ func StopList() *Table {
 		each: func(s *Source, q Query, fn func(Row) error) error {
 			return s.partitions(q, func(p *store.Partition) error {
 				if s.Stops != nil {
-					err := s.Stops(p, func(e Stop) error { return fn(&stop{e, whatIs(e.Prefix)}) })
-					if err != nil {
+					if err := s.Stops(p, func(e Stop) error { return fn(&stop{e, whatIs(e.Prefix)}) }); err != nil {
 						return err
 					}
 				}

@@ -80,12 +80,8 @@ var pageColumns = []column[page]{
 // Pages are all known URLs, of pages and of their requisites, visited or not; the thesis' input URLs are those of depth
 // 0, its parsed URLs those visited.
 func Pages() *Table {
-	return &Table{
-		Name: "pages", Doc: "every known URL", HostColumn: 12, URLColumn: 1,
-		Indexes: []string{"url", "host", "status"},
-		Columns: columnsOf(pageColumns),
-		each:    eachPage,
-	}
+	return &Table{Name: "pages", Doc: "every known URL", HostColumn: 12, URLColumn: 1,
+		Indexes: []string{"url", "host", "status"}, Columns: columnsOf(pageColumns), each: eachPage}
 }
 
 type page struct {
