@@ -121,6 +121,13 @@ func TestAWallIsKnownByItsShape(t *testing.T) {
 			page("<form><div class=g-recaptcha></div><button>Send a letter now</button></form>"), None},
 		{"the start of the site by its name",
 			page("<p>The firewall has blocked robots.</p><a href=/index.php>Start</a>"), Challenge},
+		{"words inside of others", page("<p>Snow in December may prevent it."), None},
+		{"the words", page("<p>Ember, robot."), Challenge},
+		{"the words, one in the title", page("<title>Ember</title><p>Robot."), Challenge},
+		{"a form below its name", page("<title>Signin</title>" + form + site), LogIn},
+		{"a form below another", page("<title>Assigning</title>" + form + site), None},
+		{"the second of some scripts", page("<title>Second</title><p>Scripts", redirected,
+			at("https://example.org/queue/scripts?of=/a")), None},
 		{"what is broken",
 			page("<p>Error: contact the administrator, request id 1234567890abcdef</p>", status(500)), None},
 	}
