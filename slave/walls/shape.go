@@ -42,7 +42,7 @@ func (s *signs) byShape() Kind {
 	case s.content, s.pages > maxShapeLinks && (s.bare || s.pages > maxBareLinks):
 		return None
 	}
-	hinted.find(lower([]byte(" " + d.Title)), &s.title)
+	hinted.find(lower([]byte(" "+d.Title)), &s.title)
 	hinted.find(s.words, &s.text)
 	best, second, most := s.mostHinted()
 	size := letters(d.Text, max(len(d.Text)/2, sentence))
@@ -124,7 +124,7 @@ func (s *signs) byDeeds(does uint64, size int, asked bool) Kind {
 
 // isButton reports a captcha that is all that a page has, but for a button.
 func (s *signs) isButton(does uint64, size int) bool {
-	return size <= maxButton && s.pages == 0 && does&asks != 0 && s.body.of(Captcha, widgets) > 0
+	return size <= maxButton && s.pages == 0 && does&asks != 0 && s.body.of(Captcha, widgets) > 0 && !s.asked(None)
 }
 
 // isShaped weighs the ideas that a page of so many letters gives hints of against what it does.

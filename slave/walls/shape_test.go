@@ -117,6 +117,10 @@ func TestAWallIsKnownByItsShape(t *testing.T) {
 		{"the same with a word of why", page("<p>Overhaul of the firewall.", status(503)), Challenge},
 		{"broken by a status", page("<p>Overhaul.", status(500)), None},
 		{"a captcha and a button", page("<form><div class=g-recaptcha></div><button>Go</button></form>"), Captcha},
+		{"a captcha and a button, of a form that was asked for", page("<form><textarea></textarea><div class="+
+			"g-recaptcha></div><button>Go</button></form>", at("https://example.org/contact")), None},
+		{"nothing is found", page("<p>Zu Ihrer Anfrage wurde nichts gefunden. Versuchen Sie andere Wörter."), None},
+		{"it asks for patience", page("<p>Zu Ihrer Anfrage wurde nichts geladen. Versuchen Sie es wieder."), RateLimit},
 		{"a captcha and words",
 			page("<form><div class=g-recaptcha></div><button>Send a letter now</button></form>"), None},
 		{"the start of the site by its name",
