@@ -20,6 +20,7 @@ import (
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"henro/messages/weburl"
 	"henro/slave/browser"
 	"henro/slave/fetch"
 )
@@ -39,11 +40,10 @@ const (
 
 // FindBrowser returns the path of an installed Chromium, or ErrNoBrowser.
 func FindBrowser() (string, error) {
-	path, err := browser.Find("")
-	if err != nil {
-		return "", ErrNoBrowser // there is no flag here that would name one
+	if path, err := browser.Find(""); err == nil {
+		return path, nil
 	}
-	return path, nil
+	return "", ErrNoBrowser // there is no flag here that would name one
 }
 
 // Browser is a running Chromium without a window.
@@ -197,7 +197,7 @@ func (b *Browser) look(ctx context.Context, v View) (s *Sight, err error) {
 	tab, cancel := context.WithTimeout(tab, v.Limit)
 	defer cancel()
 	l := &log{number: map[network.RequestID]int{}, open: map[network.RequestID]bool{}, last: time.Now()}
-	around := b.around[origin(v.Address)]
+	around := b.around[weburl.HostOf(v.Address)]
 	s = &Sight{}
 	if err := chromedp.Listen(tab, l.note); err != nil {
 		return nil, err
@@ -239,12 +239,6 @@ func (b *Browser) look(ctx context.Context, v View) (s *Sight, err error) {
 	defer l.mu.Unlock()
 	s.Requests = l.requests
 	return s, err
-}
-
-func origin(address string) string {
-	scheme, rest, _ := strings.Cut(address, "://")
-	host, _, _ := strings.Cut(rest, "/")
-	return scheme + "://" + host
 }
 
 // settle waits until the frame is there and nothing has happened for a while, or until the longest wait is over.
@@ -304,16 +298,23 @@ func (b *Browser) fit(ctx context.Context, t *chromedp.Target, v View, frame cdp
 	if width == v.Width && height == v.Height {
 		return nil
 	}
-	around := b.around[origin(v.Address)]
-	b.around[origin(v.Address)] = size{around.width + v.Width - width, around.height + v.Height - height}
+	around := b.around[weburl.HostOf(v.Address)]
+	b.around[weburl.HostOf(v.Address)] = size{around.width + v.Width - width, around.height + v.Height - height}
 	return errUnfit
 }
 
-// text is the visible text of a frame. What is announced to screen readers alone is there for a moment.
+// text is the visible text of a frame, that of open shadow trees behind all other. What is announced to screen readers
+// alone is there for a moment.
 func text(ctx context.Context, frame cdp.FrameID) (s string, err error) {
 	const visible = `document.fonts.ready.then(() => new Promise(requestAnimationFrame)).then(() => {
-		for (const e of document.querySelectorAll("[aria-live]")) if (e.offsetWidth < 2) e.style.display = "none";
-		return document.body ? document.body.innerText : document.documentElement.textContent; })`
+		const text = [], walk = (root, parts) => {
+			for (const e of root.querySelectorAll("[aria-live]")) if (e.offsetWidth < 2) e.remove();
+			for (const e of parts)
+				if (!/^(style|script|template)$/.test(e.localName)) text.push(e.innerText ?? e.textContent);
+			for (const e of root.querySelectorAll("*")) if (e.shadowRoot) walk(e.shadowRoot, e.shadowRoot.children);
+		};
+		walk(document, [document.body ?? document.documentElement]);
+		return text.join("\n"); })`
 	found, err := browser.In(ctx, frame, visible)
 	if err == nil && len(found) > maxText {
 		err = fmt.Errorf("its text has more than %d bytes", maxText)

@@ -81,20 +81,6 @@ func (l *lab) say(ok, bar bool, format string, values ...any) {
 	fmt.Println(word, fmt.Sprintf(format, values...))
 }
 
-// ways are the crawls that are asked for and that this program can make.
-func (l *lab) ways(ctx context.Context) ([]string, error) {
-	help, err := exec.CommandContext(ctx, l.henro, "crawl", "--help", "all").CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("henro crawl --help all: %w: %s", err, help)
-	}
-	ways := strings.Split(l.browser, ",")
-	if strings.Contains(string(help), "--browser ") {
-		return ways, nil
-	}
-	fmt.Println("      this henro has no --browser: only off is tried")
-	return []string{"off"}, nil
-}
-
 func (l *lab) run(ctx context.Context, names []string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -114,10 +100,7 @@ func (l *lab) run(ctx context.Context, names []string) error {
 	if err := l.web.serve(l.sites, l.all, l.port); err != nil {
 		return err
 	}
-	ways, err := l.ways(ctx)
-	if err != nil {
-		return err
-	}
+	ways := strings.Split(l.browser, ",")
 	if l.path, err = qa.FindBrowser(); err != nil {
 		return err
 	}
@@ -172,9 +155,7 @@ func (l *lab) command(ctx context.Context, s *Site, way, dir string) *exec.Cmd {
 	for _, entry := range l.resolve() {
 		arguments = append(arguments, "--resolve", entry)
 	}
-	if way != "off" {
-		arguments = append(arguments, "--browser", way, "--browser-path", l.path)
-	}
+	arguments = append(arguments, "--browser", way, "--browser-path", l.path)
 	if l.bounded(way) {
 		arguments = append(arguments, "--pages", strconv.Itoa(l.some))
 	}
