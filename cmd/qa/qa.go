@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"henro/cmd/replay"
+	"henro/cmd/replay/origin"
 	"henro/messages/weburl"
 	"henro/slave/pagetext"
 	"henro/slave/render/wanted"
@@ -167,13 +168,14 @@ func Judge(archive *captures.Archive, show Shown, e cdxj.Entry, live, replayed *
 func (p *Page) asked(archive *captures.Archive) error {
 	for _, r := range p.live.Requests {
 		u, err := weburl.Parse(r.URL)
-		if err != nil || r.Refused {
+		if err != nil || r.Refused || wanted.IsIcon(r.Type, r.URL) { // no page names that icon
 			continue
 		}
 		p.Live++
-		switch _, err := archive.Closest(u, p.At); {
-		case errors.Is(err, captures.ErrNotArchived) && wanted.IsIcon(r.Type, r.URL):
-			p.Live-- // the window looks for an icon that the page does not name
+		if _, err = archive.Closest(u, p.At); errors.Is(err, captures.ErrNotArchived) {
+			_, err = origin.Alike(archive, u, p.At) // as the replay does
+		}
+		switch {
 		case errors.Is(err, captures.ErrNotArchived):
 			reason := fmt.Sprintf("the live answer was %d", r.Status)
 			if r.Status == 0 {
