@@ -36,7 +36,7 @@ type Bucket struct {
 
 	bucket.Where
 	core *minio.Core
-	logs *bucket.Logs
+	Logs *bucket.Logs // of the archive
 }
 
 // NewBucket returns a bucket. It is not asked for anything yet.
@@ -44,7 +44,7 @@ func NewBucket(where bucket.Where) (*Bucket, error) {
 	core, err := minio.NewCore(where.Endpoint, &minio.Options{Creds: where.Credentials, Secure: where.Secure,
 		Region: where.Region, MaxRetries: 1}) // the Sender waits and tries again, and says so
 	logs, bad := bucket.OpenLogs(context.Background(), where)
-	return &Bucket{Piece: 16 << 20, Where: where, core: core, logs: logs}, errors.Join(err, bad)
+	return &Bucket{Piece: 16 << 20, Where: where, core: core, Logs: logs}, errors.Join(err, bad)
 }
 
 // Check asks for what Bring needs. An error that the store itself gives, and that waiting does not mend, is ErrRefused.
@@ -54,12 +54,11 @@ func (b *Bucket) Check(ctx context.Context) error {
 	if err == nil || response.Code == minio.NoSuchUpload {
 		return nil
 	}
-	status := response.StatusCode
-	err = b.explain(err)
-	if status == http.StatusForbidden || status == http.StatusNotFound || status == http.StatusUnauthorized {
-		err = fmt.Errorf("%w: %w", ErrRefused, err)
+	switch response.StatusCode {
+	case http.StatusForbidden, http.StatusNotFound, http.StatusUnauthorized:
+		return fmt.Errorf("%w: %w", ErrRefused, b.explain(err))
 	}
-	return err
+	return b.explain(err)
 }
 
 // digestKey is where an object says what it should be: x-amz-meta-henro-sha256.
@@ -86,7 +85,7 @@ func (b *Bucket) Bring(ctx context.Context, file *File) error {
 	err = b.bring(ctx, &File{ReaderAt: strings.NewReader(seal), Name: file.Name + bucket.SealSuffix,
 		Size: int64(len(seal)), SHA256: hex.EncodeToString(sum[:]), made: true})
 	if err == nil {
-		err = b.logs.Bring(ctx, file.here.Name())
+		err = b.Logs.Bring(ctx, file.here.Name())
 	}
 	if err == nil && b.Brought != nil {
 		b.Brought()
@@ -281,6 +280,9 @@ func (b *Bucket) unfinished(ctx context.Context, key string) (upload string, par
 func (b *Bucket) explain(err error) error {
 	if err == nil || errors.Is(err, ErrConflict) || errors.Is(err, ErrDigest) {
 		return err
+	}
+	if status := minio.ToErrorResponse(err).StatusCode; status == http.StatusForbidden {
+		b.Credentials.Expire() // those of a file or a role may be others by now
 	}
 	return fmt.Errorf("%v at %s: %w%s", b.Where, b.Endpoint, err, bucket.Hint(err))
 }

@@ -362,6 +362,71 @@ func TestErrorsOfAStoreSayWhatToDo(t *testing.T) {
 	}
 }
 
+// TestKeysThatAreRefusedAreReadAgain: those of a file may have been renewed meanwhile.
+func TestKeysThatAreRefusedAreReadAgain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "credentials")
+	keys := func(id string) {
+		if err := os.WriteFile(file, []byte("[default]\naws_access_key_id = "+id+"\naws_secret_access_key = s\n"),
+			0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keys("older")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.Header.Get("Authorization"), "newer") {
+			w.WriteHeader(http.StatusForbidden)
+		}
+	}))
+	defer server.Close()
+	where := (&s3{Server: server}).where()
+	where.Credentials = credentials.NewFileAWSCredentials(file, "default")
+	place, err := collect.NewBucket(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := place.Check(t.Context()); !errors.Is(err, collect.ErrRefused) {
+		t.Fatal(err)
+	}
+	keys("newer")
+	if err := place.Check(t.Context()); errors.Is(err, collect.ErrRefused) {
+		t.Error(err)
+	}
+}
+
+// TestNothingGoesIntoTheArchiveOfAnotherCrawl: what comes first ends a pass, and the files stay here.
+func TestNothingGoesIntoTheArchiveOfAnotherCrawl(t *testing.T) {
+	s, dir, crawl := newS3(t), t.TempDir(), "a"
+	pass := func() (int, error) {
+		place, err := collect.NewBucket(s.where())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sender(t, dir, nil, func(o *collect.SenderOptions) {
+			o.Place = place
+			o.First = func(ctx context.Context) error { return place.Logs.Own(ctx, crawl) }
+		}).Pass(t.Context())
+	}
+	for i, step := range []struct {
+		crawl string
+		taken bool
+	}{{"", false}, {"a", false}, {"a", false}, {"b", true}, {"", false}} {
+		crawl = step.crawl
+		name := fmt.Sprintf("henro-%d.warc.gz", i)
+		finished(t, dir, name)
+		n, err := pass()
+		if errors.Is(err, bucket.ErrTaken) != step.taken || (n == 0) != step.taken || !step.taken && err != nil ||
+			step.taken && !strings.Contains(err.Error(), "remove crawl.id") {
+			t.Errorf("%d: %d, %v", i, n, err)
+		}
+		if there := s.object(t, name) != nil; there == step.taken {
+			t.Errorf("%d: %s is there: %v", i, name, there)
+		}
+		if got := string(s.object(t, bucket.CrawlName)); got != map[bool]string{true: "a"}[i > 0] {
+			t.Errorf("%d: it is of %q", i, got)
+		}
+	}
+}
+
 // TestATableIsBroughtOnce: before the index, which says that it was; one that a greater table has taken in does not
 // come again when the slave died before it removed its file.
 func TestATableIsBroughtOnce(t *testing.T) {

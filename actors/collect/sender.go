@@ -26,6 +26,8 @@ type SenderOptions struct {
 	Every time.Duration
 	// RetryAfter is the rest after a failure, doubled up to RetryMax while it fails again. Default 1 s and 1 min.
 	RetryAfter, RetryMax time.Duration
+	// First comes before the files of each pass; what it returns ends the pass. nil: nothing does.
+	First func(context.Context) error
 	// Tried is told how each pass of Run ended; nil: nobody is.
 	Tried func(error)
 }
@@ -89,6 +91,11 @@ func (s *Sender) Pass(ctx context.Context) (sent int, err error) {
 	paths, err := warc.Files(s.o.Dir)
 	if err != nil {
 		return 0, fmt.Errorf("look for finished files: %w", err)
+	}
+	if s.o.First != nil {
+		if err := s.o.First(ctx); err != nil {
+			return 0, err
+		}
 	}
 	var refused error
 	for _, path := range paths {

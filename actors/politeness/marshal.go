@@ -140,13 +140,10 @@ func (s *State) UnmarshalBinary(b []byte) error {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	t.load, t.pages, t.late = Load{f[0], f[1]}, f[2], f[13]
-	*s = State{
-		Timetable: *t, visits: f[3], failures: uint32(f[4]), absences: uint32(f[5] >> 1),
-		dead: f[5]&1 == 1,
+	*s = State{Timetable: *t, visits: f[3], failures: uint32(f[4]), absences: uint32(f[5] >> 1), dead: f[5]&1 == 1,
 		took: time.Duration(f[6]), mean: time.Duration(f[7]), worst: time.Duration(f[8]),
 		crawlDelay: time.Duration(f[9]), parallel: n.parallel,
-		lastOK: int64(f[10]), next: int64(f[11]), rest: int64(f[12]),
-	}
+		lastOK: int64(f[10]), next: int64(f[11]), rest: int64(f[12])}
 	return nil
 }
 

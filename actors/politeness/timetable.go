@@ -98,11 +98,8 @@ func (t *Timetable) Modified() *revisit.Claims { return &t.modified }
 // Demand returns what the pages ask for, for Relieve.
 func (t *Timetable) Demand(o *revisit.Options) Demand {
 	known := t.rates.Pages()
-	return Demand{
-		Rates: &t.rates, Unknown: max(0, int(t.pages)-known),
-		Center: t.rates.Prior().Center(o), Trust: t.trust.Share(), Aim: o.Aim, Min: o.Min, Max: o.Max,
-		Objective: o.Objective, Groups: t.groups,
-	}
+	return Demand{Rates: &t.rates, Unknown: max(0, int(t.pages)-known), Center: t.rates.Prior().Center(o),
+		Trust: t.trust.Share(), Aim: o.Aim, Min: o.Min, Max: o.Max, Objective: o.Objective, Groups: t.groups}
 }
 
 // Asked returns what the timetable asks for without relief, and what that captures.

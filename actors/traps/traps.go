@@ -39,11 +39,8 @@ const (
 	Session           // a page already known under MaxSessions other session ids
 )
 
-var words = [...]string{
-	Fine: "fine", TooLong: "too long", TooDeep: "too many segments", Repeating: "repeats itself",
-	TooMany: "too many parameters",
-	Growing: "grows without end", Session: "another session id",
-}
+var words = [...]string{Fine: "fine", TooLong: "too long", TooDeep: "too many segments", Repeating: "repeats itself",
+	TooMany: "too many parameters", Growing: "grows without end", Session: "another session id"}
 
 // String returns the reason in words.
 func (v Verdict) String() string { return words[v] }

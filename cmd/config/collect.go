@@ -32,6 +32,7 @@ const CollectAge = 15 * time.Minute
 type Collect struct {
 	To, Archive string
 	Spool       Bytes
+	Crawl       func() string // the number of the one that is worked for; "": none is known
 }
 
 // Register adds the flags of a node that archives.
@@ -57,7 +58,7 @@ func (c *Collect) Sender(ctx context.Context, dir, prefix, key, name string, log
 	o := collect.DefaultSenderOptions()
 	o.Dir, o.Prefix = filepath.Join(dir, "warc"), prefix
 	if c.Archive != "" {
-		o.Place, err = c.bucket(ctx, log)
+		err = c.bucket(ctx, &o, log)
 	} else {
 		o.Place, err = c.post(ctx, key, name, log)
 	}
@@ -132,17 +133,18 @@ func FindBucket(address string) (bucket.Where, error) {
 }
 
 // bucket is the way to a store that speaks S3.
-func (c *Collect) bucket(ctx context.Context, log *logrus.Entry) (collect.Place, error) {
+func (c *Collect) bucket(ctx context.Context, o *collect.SenderOptions, log *logrus.Entry) error {
 	where, err := FindBucket(c.Archive)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	place, err := collect.NewBucket(where)
 	keeper, bad := bucket.NewKeeper(where)
 	if err := errors.Join(err, bad); err != nil {
-		return nil, err
+		return err
 	}
-	place.Brought = keeper.Brought
+	place.Brought, o.Place = keeper.Brought, place
+	o.First = func(ctx context.Context) error { return place.Logs.Own(ctx, c.Crawl()) }
 	go keeper.Run(ctx, func(done bucket.Added, err error) {
 		if log := log.WithField("err", err); errors.Is(err, bucket.ErrHeld) || errors.Is(err, bucket.ErrLost) {
 			log.Debug("another node keeps the index of the bucket")
@@ -155,11 +157,11 @@ func (c *Collect) bucket(ctx context.Context, log *logrus.Entry) (collect.Place,
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if err := place.Check(ctx); errors.Is(err, collect.ErrRefused) {
-		return nil, Usage("--archive: %v", err)
+		return Usage("--archive: %v", err)
 	} else if err != nil {
 		log.WithField("err", err).Warn("the store does not answer yet; files stay here until it does")
 	}
-	return place, nil
+	return nil
 }
 
 // byItsName answers requests that name this machine by an address or as localhost. Another name is that of a web page

@@ -36,6 +36,26 @@ func TestFilesAreKeptFromTheRoot(t *testing.T) {
 	}
 }
 
+// Files that flags name are read as programs of Windows leave them.
+func TestListsOfWindowsAreRead(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "list")
+	for sentence, text := range map[string]string{
+		"UTF-8 with a mark": "\ufeffa.test\r\nb.test\r\n",
+		"UTF-16":            "\xff\xfea\x00.\x00t\x00e\x00s\x00t\x00\n\x00b\x00.\x00t\x00e\x00s\x00t\x00",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, read := range []func(string) ([]string, error){readLines, func(name string) ([]string, error) {
+			return listed("@" + name)
+		}} {
+			if lines, err := read(name); err != nil || !slices.Equal(lines, []string{"a.test", "b.test"}) {
+				t.Errorf("%s: %q, %v", sentence, lines, err)
+			}
+		}
+	}
+}
+
 // Files of cookies are read one after the other, also where the last line of one has no end.
 func TestSeveralFilesOfCookies(t *testing.T) {
 	t.Chdir(t.TempDir())

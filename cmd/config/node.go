@@ -108,10 +108,8 @@ func (p *Peers) Meet(system *actor.ActorSystem, self cluster.Options, spawn func
 		}
 	}
 	gate := cluster.NewGate()
-	remote, err := cluster.StartRemote(system, cluster.RemoteOptions{
-		Bind: p.Actors, Advertise: p.advertised(p.Actors), Peers: p.Join, Key: keys, Name: p.Name, Gate: gate,
-		Logger: log,
-	})
+	remote, err := cluster.StartRemote(system, cluster.RemoteOptions{Bind: p.Actors,
+		Advertise: p.advertised(p.Actors), Peers: p.Join, Key: keys, Name: p.Name, Gate: gate, Logger: log})
 	if err != nil {
 		return nil, Usage("--actors %s: %v", p.Actors, err)
 	}
@@ -293,11 +291,9 @@ func (w *Work) Options(dir string, unread func(what string)) (slave.Options, err
 
 // ArchiveInfo is what every WARC file says of the program and the machine that wrote it.
 func ArchiveInfo() warc.Info {
-	return warc.Info{
-		Software: "henro/" + buildVersion, Robots: "obey (RFC 9309)", Hostname: warc.DefaultWriterOptions().Host,
-		IP:          outwardIP(),
-		Description: "incremental crawl; what was archived before is a revisit record",
-	}
+	return warc.Info{Software: "henro/" + buildVersion, Robots: "obey (RFC 9309)",
+		Hostname: warc.DefaultWriterOptions().Host, IP: outwardIP(),
+		Description: "incremental crawl; what was archived before is a revisit record"}
 }
 
 // outwardIP is the address of this machine that leads to others, or none. Nothing is sent to find it.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"golang.org/x/net/http/httpguts"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 
 	"henro/messages"
 	"henro/messages/weburl"
@@ -226,7 +228,7 @@ func (*proxyURL) Type() string { return "string" }
 
 // readCookies takes the cookies of a file.
 func readCookies(r *messages.FetchSettings, name string) error {
-	text, err := os.ReadFile(name)
+	text, err := readText(name)
 	if err != nil {
 		return err
 	}
@@ -289,7 +291,7 @@ func readLines(name string) ([]string, error) {
 	if name == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(name)
+	data, err := readText(name)
 	if err != nil {
 		return nil, err
 	}
@@ -300,4 +302,13 @@ func readLines(name string) ([]string, error) {
 		}
 	}
 	return lines, nil
+}
+
+// readText reads a file as programs of Windows write it, too: behind a mark, or in UTF-16.
+func readText(name string) ([]byte, error) {
+	data, err := os.ReadFile(name)
+	if err == nil {
+		data, _, err = transform.Bytes(unicode.BOMOverride(transform.Nop), data)
+	}
+	return data, err
 }

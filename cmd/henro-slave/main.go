@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,6 +136,12 @@ func run(ctx context.Context, dir string, peers *config.Peers, work *config.Work
 	var running sync.WaitGroup
 	changes.Go(ctx, &running, system, dir, joined.Node.Members, log)
 	if sender != nil {
+		collect.Crawl = func() (crawl string) {
+			for _, m := range joined.Node.Members() {
+				crawl = cmp.Or(m.Crawl, crawl) // masters have one
+			}
+			return crawl
+		}
 		running.Go(func() {
 			defer floor.Guard(system, "the sender of files")
 			sender.Run(ctx)

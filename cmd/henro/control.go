@@ -17,6 +17,7 @@ import (
 	"henro/actors/console"
 	"henro/cmd/config"
 	"henro/master"
+	"henro/messages/visible"
 )
 
 // control speaks to the HTTP interface of a running master: of the crawl in a directory of this machine, or of one that
@@ -234,8 +235,9 @@ func printStatus(w io.Writer, s *master.Status) error {
 		fmt.Fprintf(w, "stalled   %s\n", s.Stalled)
 	}
 	for _, slave := range s.Slaves {
-		fmt.Fprintf(w, "slave     %s %s: %d hosts, %d of %d connections in use, last seen %s ago\n", slave.Name,
-			slave.Address, slave.Leases, slave.UnderWay, slave.Connections, slave.Silent)
+		fmt.Fprintf(w, "slave     %s %s: %d hosts, %d of %d connections in use, last seen %s ago%s\n", slave.Name,
+			slave.Address, slave.Leases, slave.UnderWay, slave.Connections, slave.Silent,
+			map[bool]string{true: "; " + visible.Line(slave.Why)}[slave.Why != ""])
 	}
 	printErrors(w, s)
 	if skipped := skipWords(&s.Totals); skipped != "" {

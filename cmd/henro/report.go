@@ -60,10 +60,8 @@ func writeReport(folder, name string, r *figures.Report) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return config.Usage("--to: %v", err)
 	}
-	files := map[string]func(io.Writer) error{
-		"hosts.csv":   r.WriteHosts,
-		"report.json": func(w io.Writer) error { return printJSON(w, r) },
-	}
+	files := map[string]func(io.Writer) error{"hosts.csv": r.WriteHosts,
+		"report.json": func(w io.Writer) error { return printJSON(w, r) }}
 	for _, f := range r.Figures(false) {
 		files[f.Name+".svg"], files[f.Name+".csv"] = f.Chart.WriteSVG, f.Chart.WriteCSV
 	}

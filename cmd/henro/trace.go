@@ -90,10 +90,8 @@ func (f *traceFlags) run(ctx context.Context, out io.Writer) error {
 // question are the parameters of GET /api/trace.
 func (f *traceFlags) question() url.Values {
 	values := url.Values{"recent": {strconv.FormatBool(!f.follow || f.filter.URL != "")}}
-	for name, value := range map[string]string{
-		"actor": f.filter.Actor, "message": f.filter.Message, "about": f.filter.About, "url": f.filter.URL,
-		"node": f.node,
-	} {
+	for name, value := range map[string]string{"actor": f.filter.Actor, "message": f.filter.Message,
+		"about": f.filter.About, "url": f.filter.URL, "node": f.node} {
 		if value != "" {
 			values.Set(name, value)
 		}

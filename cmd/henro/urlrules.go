@@ -53,10 +53,8 @@ in the list. All three are kept over restarts.`,
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s, %s: %s\n", posted.Host, posted.Rule, map[string]string{
-				"apply":  "applied, whatever the pages show",
-				"forget": "not applied, whatever the pages show",
-				"learn":  "learnt from the pages",
-			}[posted.Word])
+				"apply": "applied, whatever the pages show", "forget": "not applied, whatever the pages show",
+				"learn": "learnt from the pages"}[posted.Word])
 			return nil
 		},
 	}

@@ -108,10 +108,8 @@ func exportWACZ(stdout, notes io.Writer, o wacz.Options, dir, path string) (err 
 			o.Main = wacz.Page{URL: p.URL, At: p.At}
 		}
 	}
-	lists := wacz.Lists{
-		Pages:  pagesOf(archive, true, isSeed),
-		Others: pagesOf(archive, false, func(url string) bool { return !isSeed(url) }),
-	}
+	lists := wacz.Lists{Pages: pagesOf(archive, true, isSeed),
+		Others: pagesOf(archive, false, func(url string) bool { return !isSeed(url) })}
 	index, open, err := archive.Packed()
 	if err != nil {
 		return err

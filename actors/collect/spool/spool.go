@@ -6,6 +6,7 @@
 package spool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"henro/store/archive/bucket"
 	"henro/store/archive/cdxj"
 	"henro/store/archive/warc"
 	"henro/store/proof"
@@ -31,6 +33,7 @@ type Spool struct {
 	most        int64
 	says        atomic.Pointer[string]
 	failed      atomic.Pointer[string] // of the latest pass of the sender
+	taken       atomic.Pointer[string] // the place is not ours
 }
 
 // New returns the watch of the files of a folder whose names begin with a prefix, and, if it leaves with them, of their
@@ -44,7 +47,7 @@ func New(dir, prefix string, logs bool, most int64) *Spool {
 }
 
 // Says is why pages wait; empty: they do not.
-func (s *Spool) Says() string { return text(s.says.Load()) }
+func (s *Spool) Says() string { return cmp.Or(text(s.taken.Load()), text(s.says.Load())) }
 
 // Tried takes what became of a pass of the sender, for Says to tell.
 func (s *Spool) Tried(err error) {
@@ -53,6 +56,9 @@ func (s *Spool) Tried(err error) {
 		said = err.Error()
 	}
 	s.failed.Store(&said)
+	if err == nil || errors.Is(err, bucket.ErrTaken) {
+		s.taken.Store(&said)
+	}
 }
 
 func text(of *string) string {

@@ -3,6 +3,7 @@ package spool_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"henro/actors/collect/spool"
+	"henro/store/archive/bucket"
 )
 
 // TestASpoolIsFullUntilFilesAreGone: finished files with their indexes count, and nothing else.
@@ -52,6 +54,9 @@ func TestASpoolIsFullUntilFilesAreGone(t *testing.T) {
 			{"henro-4.warc.gz", 1, nil, ""},
 			{filepath.Join(inLogs, "000"), 1001, nil, "1 WARC files (0 MB with their log)"},
 			{"henro-4.warc.gz", -1, nil, ""}, // nothing waits, however large the log
+			{"other-2.warc.gz", 1, fmt.Errorf("it has more: %w", bucket.ErrTaken), "of another crawl"},
+			{"other-2.warc.gz", 1, errors.New("connection refused"), "of another crawl"},
+			{"other-2.warc.gz", 1, nil, ""},
 		} {
 			if step.size < 0 {
 				os.Remove(filepath.Join(dir, step.name))

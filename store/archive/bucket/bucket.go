@@ -285,8 +285,8 @@ func Hint(err error) string {
 	case minio.NoSuchBucket:
 		return ": there is no such bucket; make it"
 	case minio.AccessDenied:
-		return ": these credentials may not do this; henro needs to get, put, delete and list objects, and to " +
-			"list and abort uploads in pieces"
+		return ": these credentials may not do this, or hold no more; henro needs to get, put, delete and list " +
+			"objects, and to list and abort uploads in pieces"
 	case minio.InvalidAccessKeyID, minio.SignatureDoesNotMatch, "InvalidToken", "ExpiredToken":
 		return ": the credentials are not those of this store; see AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and " +
 			"AWS_SESSION_TOKEN"

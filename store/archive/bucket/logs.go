@@ -21,13 +21,43 @@ import (
 // which have grown stay.
 const LogsFolder = "proof"
 
-// Logs are the logs of an archive in a bucket: a proof.Away. Its methods may be called from any goroutine.
+// Logs are the logs of an archive in a bucket: a proof.Away. Its methods, but for Own, may be called from any
+// goroutine.
 type Logs struct {
 	b   *Bucket
 	ctx context.Context // of reading
 
 	mu     sync.Mutex
-	failed error // of the store
+	failed error  // of the store
+	owner  string // the crawl whose archive this is, once that was seen
+}
+
+// CrawlName is the object that has the number of the crawl whose archive it is.
+const CrawlName = "crawl.id"
+
+// ErrTaken is returned for the archive of another crawl.
+var ErrTaken = errors.New("it is the archive of another crawl")
+
+// Own has the archive be that of a crawl from now on, which ErrTaken says that it cannot; "": of one that is not known.
+func (l *Logs) Own(ctx context.Context, crawl string) error {
+	if crawl == "" || crawl == l.owner {
+		return nil
+	}
+	const name = "../" + CrawlName
+	there, err := l.read(ctx, name, 64)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err = l.b.replace(ctx, CrawlName, "", []byte(crawl)); err == nil || errors.Is(err, ErrLost) {
+			there, err = l.read(ctx, name, 64) // another may have been faster
+		}
+	}
+	if err == nil && string(there) != crawl {
+		err = fmt.Errorf("%v: %w, %.40q, and these pages are of %s: give another folder as --archive, or remove %s "+
+			"there if both are to be one archive", l.b, ErrTaken, there, crawl, CrawlName)
+	}
+	if err == nil {
+		l.owner = crawl
+	}
+	return err
 }
 
 // Logs returns the logs of a bucket, read until a context ends.
