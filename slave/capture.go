@@ -41,11 +41,8 @@ func leaveOut(m *parse) admission.Reason {
 // archive has the exchange written; the Archivist reports to the Slave when it is synced.
 func (p *Parser) archive(ctx actor.Context, m *parse, made *factMade) {
 	r := m.response
-	x := &warc.Exchange{
-		URI: r.URL.String(), IP: r.IP.Addr(), At: r.Started, Request: r.RequestBytes, Head: r.ResponseHead,
-		Body:    r.RawBody,
-		Payload: r.Payload, Truncated: r.Truncated, Extra: transport(r),
-	}
+	x := &warc.Exchange{URI: r.URL.String(), IP: r.IP.Addr(), At: r.Started, Request: r.RequestBytes,
+		Head: r.ResponseHead, Body: r.RawBody, Payload: r.Payload, Truncated: r.Truncated, Extra: transport(r)}
 	if v := made.Message.Visited; v != nil {
 		x.Packed = mediatype.IsPacked(v.Mime, r.Header.Get("Content-Encoding"))
 	}
