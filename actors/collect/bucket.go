@@ -281,8 +281,5 @@ func (b *Bucket) explain(err error) error {
 	if err == nil || errors.Is(err, ErrConflict) || errors.Is(err, ErrDigest) {
 		return err
 	}
-	if status := minio.ToErrorResponse(err).StatusCode; status == http.StatusForbidden {
-		b.Credentials.Expire() // those of a file or a role may be others by now
-	}
 	return fmt.Errorf("%v at %s: %w%s", b.Where, b.Endpoint, err, bucket.Hint(err))
 }

@@ -110,9 +110,10 @@ const tail = 0.75
 
 // DefaultOptions returns the timetable of a crawl without options.
 func DefaultOptions() Options {
-	return Options{Estimator: Drift, Aim: 1, Min: 10 * time.Minute, Max: 400 * day, FirstMin: day, FirstMax: 14 * day,
-		Forget: 0.97, BackOff: 2, SpeedUp: 0.5, PriorMean: 30 * day, PriorSpread: 2, DriftFactor: 4,
-		DriftThreshold: 6.5, Near: 3}
+	return Options{Estimator: Drift, Aim: 1,
+		Min: 10 * time.Minute, Max: 400 * day, FirstMin: day, FirstMax: 14 * day,
+		Forget: 0.97, BackOff: 2, SpeedUp: 0.5, PriorMean: 30 * day, PriorSpread: 2,
+		DriftFactor: 4, DriftThreshold: 6.5, Near: 3}
 }
 
 // Validate reports the first field that makes no sense.

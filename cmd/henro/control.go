@@ -235,9 +235,12 @@ func printStatus(w io.Writer, s *master.Status) error {
 		fmt.Fprintf(w, "stalled   %s\n", s.Stalled)
 	}
 	for _, slave := range s.Slaves {
+		why := ""
+		if slave.Why != "" {
+			why = "; " + visible.Line(slave.Why)
+		}
 		fmt.Fprintf(w, "slave     %s %s: %d hosts, %d of %d connections in use, last seen %s ago%s\n", slave.Name,
-			slave.Address, slave.Leases, slave.UnderWay, slave.Connections, slave.Silent,
-			map[bool]string{true: "; " + visible.Line(slave.Why)}[slave.Why != ""])
+			slave.Address, slave.Leases, slave.UnderWay, slave.Connections, slave.Silent, why)
 	}
 	printErrors(w, s)
 	if skipped := skipWords(&s.Totals); skipped != "" {
