@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,9 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/sirupsen/logrus"
 
 	"henro/cluster"
+	"henro/store/archive/bucket"
 	"henro/store/archive/cdxj"
 )
 
@@ -146,6 +150,43 @@ func TestAReceiverWithAKeyTakesFilesUntilTheirNodeIsRevoked(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestASlaveSendsNothingIntoTheArchiveOfAnotherCrawl has a slave whose crawl is known once it has met a master.
+func TestASlaveSendsNothingIntoTheArchiveOfAnotherCrawl(t *testing.T) {
+	objects := s3mem.New()
+	if err := objects.CreateBucket("archive"); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(gofakes3.New(objects).Server())
+	defer server.Close()
+	for name, value := range map[string]string{"AWS_ENDPOINT_URL": server.URL, "AWS_ACCESS_KEY_ID": "id",
+		"AWS_SECRET_ACCESS_KEY": "secret"} {
+		t.Setenv(name, value)
+	}
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	for i, slave := range []struct {
+		crawl string
+		taken bool
+	}{{"one", false}, {"one", false}, {"other", true}} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "warc", fmt.Sprintf("henro-%d.warc.gz", i))
+		if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(path), 0o600),
+			os.WriteFile(cdxj.Path(path), []byte("{}"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		c := Collect{Archive: "s3://archive/folder", Crawl: func() string { return slave.crawl }}
+		ctx, stop := context.WithCancel(t.Context())
+		sender, _, err := c.Sender(ctx, dir, "henro", "", "a", logrus.NewEntry(log))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := sender.Pass(ctx); errors.Is(err, bucket.ErrTaken) != slave.taken || (n == 0) != slave.taken {
+			t.Errorf("%d: %d files were sent: %v", i, n, err)
+		}
+		stop()
 	}
 }
 
