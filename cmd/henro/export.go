@@ -42,7 +42,7 @@ func newExportCommand() *cobra.Command {
 			o.Stdout = visible.Exact(cmd.OutOrStdout())
 			return r.read(cmd, func(crawl *reading.Crawl, source *tables.Source) error {
 				if crawl == nil && len(o.Tables) == len(tables.Tables()) { // all that a bucket has
-					o.Tables = []string{"captures", "links"}
+					o.Tables = tables.Stateless
 				}
 				return runExport(cmd, source, o)
 			})

@@ -84,12 +84,12 @@ func (f *finder) find(text []byte, out *found) {
 	}
 }
 
-// lower makes small letters of the capitals of a text that is not all ASCII.
+// lower is a text behind a space, so that its first word has one before it as all others have. Of a text that is not
+// all ASCII it makes the capitals small.
 func lower(text []byte) []byte {
-	for _, c := range text {
-		if c >= utf8.RuneSelf {
-			return bytes.ToLower(text)
-		}
+	text = append([]byte(" "), text...)
+	if bytes.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return bytes.ToLower(text)
 	}
 	return text
 }

@@ -42,7 +42,7 @@ func (s *signs) byShape() Kind {
 	case s.content, s.pages > maxShapeLinks && (s.bare || s.pages > maxBareLinks):
 		return None
 	}
-	hinted.find(lower([]byte(" "+d.Title)), &s.title)
+	hinted.find(lower([]byte(d.Title)), &s.title)
 	hinted.find(s.words, &s.text)
 	best, second, most := s.mostHinted()
 	size := letters(d.Text, max(len(d.Text)/2, sentence))

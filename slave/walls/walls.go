@@ -185,7 +185,7 @@ func (s *signs) here() *url.URL {
 
 func (s *signs) look() Kind {
 	d := s.page.Document
-	titled.find(lower([]byte(" "+d.Title)), &s.title)
+	titled.find(lower([]byte(d.Title)), &s.title)
 	s.failed = s.page.Status >= 400 && s.page.Status != 404 && s.page.Status != 410 || s.page.Status == 202
 	s.failed = s.failed || s.page.Status > 226 && s.page.Status < 300 // no such status says what it is
 	s.bare = letters(d.Text, maxBareText) <= maxBareText && len(d.Links) <= 4*maxBareLinks
@@ -204,7 +204,7 @@ func (s *signs) look() Kind {
 	if pages > maxLinks || plain && pages > maxBareLinks {
 		return None
 	}
-	s.words = unquoted(lower(append([]byte(" "), d.Text...)))
+	s.words = unquoted(lower(d.Text))
 	said.find(s.words, &s.text)
 	s.bare = s.bare && pages <= maxBareLinks
 	best, most := None, wall-1

@@ -376,8 +376,8 @@ func (l *lab) keep() error {
 // proofs compares the bucket with the checkpoints that were kept, proves captures, and has what is altered named.
 func (l *lab) proofs() error {
 	kept, err := filepath.Glob(l.path("kept-*"))
-	if err != nil {
-		return err
+	if err != nil || len(kept) == 0 {
+		return fmt.Errorf("no log came into the bucket until half-way: %w", err)
 	}
 	check := func(since string) (string, error) {
 		out, err := exec.CommandContext(l.ctx, l.bin+"/henro", "check", "--since", since, archive).CombinedOutput()

@@ -262,10 +262,10 @@ func (v *view) answers(shown qa.Shown, sight *qa.Sight) {
 	}
 }
 
-// isAnswer reports whether a request of a page got what it asked for; of an answer a page may leave the body unread.
+// isAnswer reports whether a request of a page got what it asked for; of an answer a script may leave the body unread.
 func isAnswer(q qa.Request) bool {
-	return !q.Refused && !isPreflight(q.Type, q.Status) && (q.Err == "" || q.Err == "net::ERR_ABORTED") &&
-		q.Status >= 200 && q.Status < 400
+	unread := q.Type == "Fetch" && q.Err == "net::ERR_ABORTED"
+	return !q.Refused && !isPreflight(q.Type, q.Status) && (q.Err == "" || unread) && q.Status >= 200 && q.Status < 400
 }
 
 // views opens the sample live, in browsers that are gone afterwards: nothing of theirs is taken for the replay's.

@@ -87,8 +87,7 @@ func Check(ctx context.Context, where Where, since *proof.Checkpoint,
 	if err != nil {
 		return nil, err
 	}
-	if recent := func(o Object) bool { return b.now().Sub(o.At).Abs() < keepAfter }; !slices.ContainsFunc(
-		slices.Collect(maps.Values(objects)), recent) { // nothing is being brought
+	if !slices.ContainsFunc(slices.Collect(maps.Values(objects)), b.isRecent) { // nothing is being brought
 		for _, log := range c.Logs {
 			if log.Unsigned {
 				c.Altered++

@@ -43,11 +43,10 @@ func (l *Logs) Own(ctx context.Context, crawl string) error {
 	if crawl == "" || crawl == l.owner {
 		return nil
 	}
-	const name = "../" + CrawlName
-	there, err := l.read(ctx, name, 64)
+	there, err := l.read(ctx, CrawlName, 64)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err = l.b.replace(ctx, CrawlName, "", []byte(crawl)); err == nil || errors.Is(err, ErrLost) {
-			there, err = l.read(ctx, name, 64) // another may have been faster
+			there, err = l.read(ctx, CrawlName, 64) // another may have been faster
 		}
 	}
 	if err == nil && string(there) != crawl {
@@ -106,11 +105,11 @@ func (l *Logs) fail(what string, err error) error {
 func (l *Logs) key(name string) string { return path.Join(LogsFolder, name) }
 
 // Read reads an object of at most so many bytes; fs.ErrNotExist.
-func (l *Logs) Read(name string, most int) ([]byte, error) { return l.read(l.ctx, name, most) }
+func (l *Logs) Read(name string, most int) ([]byte, error) { return l.read(l.ctx, l.key(name), most) }
 
-func (l *Logs) read(ctx context.Context, name string, most int) (data []byte, err error) {
+func (l *Logs) read(ctx context.Context, key string, most int) (data []byte, err error) {
 	for range 3 { // what is cut off is asked for again
-		if data, err = l.try(ctx, name, most); err == nil || minio.ToErrorResponse(err).StatusCode != 0 {
+		if data, err = l.try(ctx, key, most); err == nil || minio.ToErrorResponse(err).StatusCode != 0 {
 			break
 		}
 	}
@@ -120,15 +119,15 @@ func (l *Logs) read(ctx context.Context, name string, most int) (data []byte, er
 	case minio.ToErrorResponse(err).Code == minio.NoSuchKey:
 		return nil, fs.ErrNotExist
 	case err != nil:
-		return nil, l.fail("read "+l.key(name), err)
+		return nil, l.fail("read "+key, err)
 	}
 	return data, nil
 }
 
-func (l *Logs) try(ctx context.Context, name string, most int) ([]byte, error) {
+func (l *Logs) try(ctx context.Context, key string, most int) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestFor)
 	defer cancel()
-	body, _, _, err := l.b.core.GetObject(ctx, l.b.where.Bucket, path.Join(l.b.where.Prefix, l.key(name)),
+	body, _, _, err := l.b.core.GetObject(ctx, l.b.where.Bucket, path.Join(l.b.where.Prefix, key),
 		minio.GetObjectOptions{})
 	if err != nil {
 		return nil, err
@@ -168,23 +167,24 @@ func (l *Logs) Renew(ctx context.Context, name string, data []byte) error {
 }
 
 func (l *Logs) write(ctx context.Context, name string, data []byte, renew bool) error {
+	key := l.key(name)
 	for range 3 {
-		there, err := l.read(ctx, name, len(data))
+		there, err := l.read(ctx, key, len(data))
 		switch missing := errors.Is(err, fs.ErrNotExist); {
 		case err == nil && bytes.Equal(there, data):
 			return nil
 		case err != nil && !missing && l.Failed() != nil:
 			return err
 		case !missing && !renew && (err != nil || !bytes.HasPrefix(data, there)):
-			return fmt.Errorf("%s: %w", l.key(name), proof.ErrOther)
+			return fmt.Errorf("%s: %w", key, proof.ErrOther)
 		}
-		if err := l.b.put(ctx, l.key(name), bytes.NewReader(data), int64(len(data))); err != nil {
+		if err := l.b.put(ctx, key, bytes.NewReader(data), int64(len(data))); err != nil {
 			return err
 		}
 	}
-	there, err := l.read(ctx, name, len(data))
+	there, err := l.read(ctx, key, len(data))
 	if err == nil && !bytes.Equal(there, data) {
-		err = fmt.Errorf("%v: %s is not what was written, three times", l.b, l.key(name))
+		err = fmt.Errorf("%v: %s is not what was written, three times", l.b, key)
 	}
 	return err
 }

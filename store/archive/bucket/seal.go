@@ -16,8 +16,11 @@ const SealSuffix = ".sha256"
 func (b *Bucket) arriving(objects map[string]Object, name string) bool {
 	_, sealed := objects[name+SealSuffix]
 	_, indexed := objects[cdxj.Path(name)]
-	return !sealed && !indexed && b.now().Sub(objects[name].At).Abs() < keepAfter
+	return !sealed && !indexed && b.isRecent(objects[name])
 }
+
+// isRecent reports an object that came right now, so that what belongs to it may not be there yet.
+func (b *Bucket) isRecent(o Object) bool { return b.now().Sub(o.At).Abs() < keepAfter }
 
 // Seal is a line of a seal.
 func Seal(sum, name string) string { return sum + "  " + name + "\n" }

@@ -216,6 +216,9 @@ func Named(name string) *Table {
 var ErrNoState = errors.New("a bucket has captures and links alone (henro page, henro sql, henro export): for what a " +
 	"crawl knows beside them, name its directory, or its master as --master")
 
+// Stateless are the tables that there are without a state.
+var Stateless = []string{"captures", "links"}
+
 // Source is what the tables are read from. No process may write to the state meanwhile: it is opened for reading, or a
 // copy.
 type Source struct {
